@@ -12,9 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from sgi.analysis.given_runs import given_run, open_given_runs
-from sgi.api_comparing import compare, duel, leaderboard, pareto, repeats
-from sgi.api_diagnosis import compare_causes, diagnose
-from sgi.api_scoring import rescore, run
+from sgi.api_analysis import (
+    compare,
+    compare_causes,
+    diagnose,
+    duel,
+    leaderboard,
+    pareto,
+    repeats,
+    rescore,
+    run,
+)
 from sgi.engine.opened_models import close_models
 from sgi.engine.stored_runs import open_run
 from sgi.kernel.errors import UsageError

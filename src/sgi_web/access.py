@@ -13,7 +13,7 @@ from fastapi import Depends, Form
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from sgi.kernel.names import name_problem
+from sgi.kernel.short_text import name_problem
 from sgi_web.site import site_of
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from sgi.kernel.errors import UsageError
 from sgi.reporting.html_page import environment
 from sgi.store.run_queries import RunRecord, find_run
 from sgi_web.access import form_key
-from sgi_web.paths import field_text, run_path, sample_path, segment, with_query
-from sgi_web.site import site_of
+from sgi_web.site import field_text, run_path, sample_path, segment, site_of, with_query
 
 if TYPE_CHECKING:
     from jinja2 import Environment

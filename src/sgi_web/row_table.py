@@ -14,7 +14,7 @@ from sgi.reporting.views.row_view import SampleView, sample_views
 from sgi.store.database import Database
 from sgi.store.row_query import RowPage, RowQuery, Sort, worst_first
 from sgi.store.run_queries import RunRecord
-from sgi_web.paths import field_text, from_field, run_path, with_query
+from sgi_web.site import field_text, from_field, run_path, with_query
 
 MAX_PAGE = 10**9
 TEXT_COLUMNS = ("label", "why", "question", "response")

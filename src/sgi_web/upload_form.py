@@ -24,8 +24,7 @@ from sgi.kernel.registry import metric, metric_classes
 from sgi.kernel.sample import Field
 from sgi.reporting.formatting import beginning
 from sgi_web.pages import split_tags
-from sgi_web.paths import from_field
-from sgi_web.site import Site
+from sgi_web.site import Site, from_field
 
 MAIN_FIELDS = ("id", "question", "contexts", "response", "reference", "label")
 """The fields of the first rows that a preview shows, and that the form shows first."""

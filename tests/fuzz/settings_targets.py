@@ -82,8 +82,8 @@ def cascade(data: bytes) -> None:
     weight=40,
 )
 def cassette(data: bytes) -> None:
+    from sgi.llm.calls import UsageCounter
     from sgi.llm.cassette import CassettePlayer, cassette_judge
-    from sgi.llm.usage import UsageCounter
 
     path = saved("c.jsonl", data)
     with suppress(SgiError):

@@ -16,8 +16,7 @@ from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.engine.summary import NotebookRepr, ratio_notes, without_interval
 from sgi.kernel.errors import NotComparableError, UsageError
 from sgi.kernel.metric_column import STATUSES
-from sgi.kernel.names import metric_label
-from sgi.kernel.short_text import short_repr
+from sgi.kernel.short_text import metric_label, short_repr
 from sgi.stats.paired_tests import (
     McNemar,
     PairedDifference,

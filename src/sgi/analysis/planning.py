@@ -11,9 +11,8 @@ from sgi.analysis.pairing import pair_rows
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UsageError
-from sgi.stats.intervals import MIN_CLUSTERS, Interval
+from sgi.stats.intervals import MIN_CLUSTERS, Interval, bounded_ratio, ratio_of, ratio_slope
 from sgi.stats.pilots import auroc_pilot, difference_pilot, kappa_pilot, mean_pilot
-from sgi.stats.ratios import bounded_ratio, ratio_of, ratio_slope
 from sgi.stats.sample_size import Claim, SampleSize
 
 if TYPE_CHECKING:

@@ -18,10 +18,9 @@ from sgi.kernel.clusters import unknown_column
 from sgi.kernel.errors import NotComparableError, UnknownNameError, UsageError
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_text import short_repr
-from sgi.stats.intervals import Interval, NoInterval, interval_or_none
+from sgi.stats.intervals import Interval, NoInterval, interval_or_none, ratio_of
 from sgi.stats.letters import MAX_SYSTEMS
 from sgi.stats.means import mean_interval
-from sgi.stats.ratios import ratio_of
 from sgi.store.row_query import group_name
 
 if TYPE_CHECKING:

@@ -1,27 +1,80 @@
-"""The trend of a metric over the runs of the same data, with its change points."""
+"""The trend of a metric over the runs of the same data, with its change points and alerts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
-from sgi.analysis.series_breaks import series_breaks
+from sgi.analysis.gate.gate import gate
+from sgi.analysis.gate.rules import Condition
+from sgi.analysis.pairing import pair_rows
+from sgi.analysis.run_differences import OTHER_QUESTIONS, data_differences, origin_differences
+from sgi.engine.stored_runs import read_run
 from sgi.engine.summary import MetricSummary
-from sgi.kernel.errors import UnknownNameError
+from sgi.kernel.errors import NotPairedError, UnknownNameError, UsageError
 from sgi.kernel.metric import Status
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
+from sgi.kernel.short_text import metric_label
+from sgi.kernel.signature import is_same_data
 from sgi.stats.change_points import change_points
 from sgi.stats.intervals import normal_quantile
-from sgi.store.run_history import run_history, series_name
+from sgi.store.run_history import TRACES, run_history, series_name
 from sgi.store.run_queries import find_run
+from sgi.store.scored_runs import metric_origins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from sgi.analysis.gate.checks import Check
+    from sgi.analysis.gate.rules import Rule
+    from sgi.engine.run import Run
     from sgi.store.database import Database
     from sgi.store.run_history import SeriesEntry
+
+MAX_COMPARED = 20_000
+"""Maximum rows of data whose questions are compared with those of the run before."""
+
+
+def series_breaks(database: Database, runs: Sequence[SeriesEntry], metric: str) -> dict[str, str]:
+    """Return, by id, why runs with this metric are not comparable with the run before them.
+
+    Each hour of live traces has other questions, so there only what computed the metric counts. The questions
+    of large data are not compared; see ``MAX_COMPARED``.
+    """
+    columns = metric_origins(database, [run.id for run in runs], metric)
+    reader = _Reader(database)
+    breaks = {}
+    for before, run in pairwise(runs):
+        found = (one.in_short for one in origin_differences(columns[before.id], columns[run.id]))
+        breaks[run.id] = ", ".join([*reader.data_obstacles(before, run), *found])
+    return {run: reason for run, reason in breaks.items() if reason}
+
+
+class _Reader:
+    """Compares the data of runs, and keeps the newest one, which the next run needs again."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._last: tuple[str, Run] | None = None
+
+    def data_obstacles(self, before: SeriesEntry, run: SeriesEntry) -> Iterator[str]:
+        large = max(before.rows, run.rows) > MAX_COMPARED
+        if run.data == TRACES or large or is_same_data(before.dataset, run.dataset):
+            return
+        base, new = self._read(before.id), self._read(run.id)
+        try:
+            differences = data_differences(base, new, pair_rows(base, new))
+        except NotPairedError:
+            yield OTHER_QUESTIONS
+            return
+        yield from (one.in_short for one in differences)
+
+    def _read(self, run: str) -> Run:
+        if self._last is None or self._last[0] != run:
+            self._last = run, read_run(self._database, find_run(self._database, run), metrics=())
+        return self._last[1]
+
 
 MAX_RUNS = 200
 """Maximum number of runs that a trend shows; older ones are only searched for change points."""
@@ -204,3 +257,48 @@ def _with_changes(points: Sequence[TrendPoint]) -> tuple[tuple[TrendPoint, ...],
         Change(levelled[places[change.position]], change.before, change.after, change.p)
         for change in steps.changes
     )
+
+
+@dataclass(frozen=True)
+class WatchCheck:
+    """The check of the newest run that has a mean of the metric.
+
+    ``failed`` are the rules that it violates.
+    """
+
+    trend: Trend
+    failed: tuple[Check, ...]
+
+    @property
+    def change(self) -> Change | None:
+        """The last change point, if it is one to the worse."""
+        return self.trend.worse
+
+    @property
+    def alert(self) -> bool:
+        """Whether the run got worse or violates a rule."""
+        return self.change is not None or bool(self.failed)
+
+
+def require_limits(rules: Sequence[Rule]) -> None:
+    """Raise a UsageError for a rule on a drop, since a watch has no baseline run."""
+    for rule in rules:
+        if rule.condition is Condition.MAX_DROP:
+            hint = "Leave it out: the watch finds drops itself. `sgi gate --against RUN` checks such rules."
+            raise UsageError(f"The rule {rule} needs a baseline run, which a watch does not have.", hint=hint)
+
+
+def check_newest(database: Database, data: str, metric: str, rules: Sequence[Rule]) -> WatchCheck:
+    """Check the newest finished run with this data. It does not count as a gate on its questions.
+
+    Raises:
+        UsageError: a rule is on a drop.
+        UnknownNameError: there are no finished runs with this data, or none of them has the metric.
+    """
+    require_limits(rules)
+    found = trend(database, data, metric)
+    failed: tuple[Check, ...] = ()
+    if rules:
+        run = read_run(database, find_run(database, found.newest.run))
+        failed = tuple(check for check in gate(run, rules, worst=0).checks if not check.passed)
+    return WatchCheck(found, failed)

@@ -11,7 +11,7 @@ from sgi.cli import options
 from sgi.cli.console import is_styled, print_json, print_lines
 from sgi.cli.option_values import scored_metrics, select_embedders
 from sgi.cli.run_options import Values, with_run_options
-from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import metric_label
 from sgi.reporting.formatting import calibration_hint
 from sgi.reporting.formatting import number as number_text
 
@@ -149,8 +149,8 @@ def _print(scores: Scores, contexts: Sequence[str], citations: CitationMap | Non
     from rich.console import Console
     from rich.text import Text
 
-    from sgi.metrics.grounding.analysed_text import ENGLISH
     from sgi.metrics.grounding.evidence_map import EvidenceMap
+    from sgi.metrics.grounding.language_tables import ENGLISH
     from sgi.reporting.answers_to_check import unmeasured_languages
     from sgi.reporting.evidence_lines import map_lines
     from sgi.reporting.terminal_style import FAINT, HEADING, bar, style_of

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
-    from sgi.api_diagnosis import Options
+    from sgi.api_analysis import Options
 
 
 def _complete_cause(incomplete: str) -> list[str]:
@@ -119,7 +119,7 @@ def diagnose(
     """
     names: Sequence[str] = runs or ()
     _check(names, {"--by": by, "--cause": cause, "-o": out})
-    from sgi import api_diagnosis
+    from sgi import api_analysis
 
     settings: Options = {
         "table": table,
@@ -132,7 +132,7 @@ def diagnose(
         _compare(names, settings, allow_different=allow_different, as_json=as_json, quiet=quiet)
         return
     with progress(quiet=quiet) as settings["listener"]:
-        result = api_diagnosis.diagnose(names[0], by=by or "", **settings)
+        result = api_analysis.diagnose(names[0], by=by or "", **settings)
     if out is not None:
         with open_writer(out) as writer:
             writer.write([row.to_dict() for row in result.rows])
@@ -184,7 +184,7 @@ def _notes(result: Diagnosis) -> Iterator[str]:
 def _compare(
     names: Sequence[str], settings: Options, *, allow_different: bool, as_json: bool, quiet: bool
 ) -> None:
-    from sgi.api_diagnosis import compare_causes
+    from sgi.api_analysis import compare_causes
     from sgi.reporting.diagnosis_tables import comparison_of_causes
 
     with progress(quiet=quiet) as settings["listener"]:

@@ -105,7 +105,7 @@ class Tools:
         """Show a stored run: its summary, and in `worst` the worst rows of a metric, with the reason."""
         from sgi.cli.printed_tables import worst_facts
         from sgi.cli.show_command import summary_facts, worst_rows
-        from sgi.reporting.views.scored_rows import scored_rows
+        from sgi.reporting.views.headline import scored_rows
         from sgi.store.open_runs import open_runs
 
         with open_runs(self._db, run) as (database, (record,)):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sgi.reporting.charts import Chart
     from sgi.reporting.views.group_view import GroupTable
-    from sgi.reporting.views.scored_rows import ScoredRows
+    from sgi.reporting.views.headline import ScoredRows
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -57,7 +57,7 @@ class _Request:
 
     @cached_property
     def columns(self) -> ScoredRows:
-        from sgi.reporting.views.scored_rows import scored_rows
+        from sgi.reporting.views.headline import scored_rows
 
         return scored_rows(self.database, self.record)
 

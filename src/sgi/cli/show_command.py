@@ -14,7 +14,7 @@ from sgi.cli.option_values import stored_metrics
 from sgi.cli.printed_tables import progress_of, run_facts, state, worst_facts
 from sgi.cli.run_output import usage_line
 from sgi.kernel.errors import StoreError, UsageError
-from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import metric_label
 from sgi.reporting.formatting import moment
 from sgi.reporting.metric_format import MetricFormat
 from sgi.reporting.terminal_style import FAINT, style_of
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.protocols import Usage
     from sgi.reporting.views.group_view import GroupTable
-    from sgi.reporting.views.headline import Headline
+    from sgi.reporting.views.headline import Headline, ScoredRows
     from sgi.reporting.views.row_view import LowestRows, SampleView
-    from sgi.reporting.views.scored_rows import ScoredRows
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
     from sgi.store.scored_runs import Reason
@@ -201,7 +200,7 @@ def _show_worst(
 ) -> None:
     from sgi.cli.first_screen import terminal_width
     from sgi.reporting.overview import row_lines
-    from sgi.reporting.views.scored_rows import scored_rows
+    from sgi.reporting.views.headline import scored_rows
 
     columns = scored_rows(database, record)
     lowest = worst_rows(database, record, columns, metric, most)

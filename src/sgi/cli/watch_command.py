@@ -17,7 +17,7 @@ from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from sgi.analysis.gate.rules import Rule
-    from sgi.analysis.watch import WatchCheck
+    from sgi.analysis.trend import WatchCheck
     from sgi.service.webhook import Webhook
     from sgi.store.database import Database
 
@@ -81,8 +81,7 @@ def watch(
       sgi study watch traces -m grounding --interval 5m --webhook https://hooks.example.org/services/ID
     """
     from sgi.analysis.gate.rules import read_rules
-    from sgi.analysis.trend import find_series
-    from sgi.analysis.watch import require_limits
+    from sgi.analysis.trend import find_series, require_limits
     from sgi.store.database import open_database
 
     (metric,) = stored_metrics([metric], define)
@@ -114,7 +113,7 @@ class _Watcher:
 
     def check(self) -> bool:
         """Check the newest run if it is new; return whether it is an alert."""
-        from sgi.analysis.watch import check_newest
+        from sgi.analysis.trend import check_newest
         from sgi.reporting.trend_view import watch_line, watch_payload
         from sgi.store.run_history import run_history
 

@@ -18,10 +18,10 @@ from sgi.kernel.clusters import BY_QUESTION, BY_ROW, is_column, unknown_column
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.input_limits import size_of
 from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import DEFAULTS, NO_DEFAULT_HINT, metric_class, metric_classes, resolve
 from sgi.kernel.sample import CONTEXTS, RESPONSE, RETRIEVED, Batch, Field
 from sgi.kernel.sample_parts import AnswerCosts, Ranking
+from sgi.kernel.short_text import metric_label
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:

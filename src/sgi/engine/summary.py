@@ -13,9 +13,8 @@ from sgi.engine.review import ReviewCounts
 from sgi.geometry.passages import VERBATIM_ANGLE
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering, DominantCluster
 from sgi.kernel.metric import Status
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
-from sgi.kernel.short_text import short_repr
+from sgi.kernel.short_text import metric_label, short_repr
 from sgi.stats.auroc_difference import AurocDifference
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval

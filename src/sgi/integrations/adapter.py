@@ -22,7 +22,7 @@ from sgi.kernel.metric_column import MetricColumn
 from sgi.kernel.raw_values import PathAbsentError, is_absent
 from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.service.scorer import Scorer
-from sgi.stats.ratios import ratio_of
+from sgi.stats.intervals import ratio_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

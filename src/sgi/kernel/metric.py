@@ -41,7 +41,7 @@ MILLISECONDS, TOKENS, DOLLARS = "ms", "tokens", "$"
 COST_UNITS = frozenset({MILLISECONDS, TOKENS, DOLLARS})
 
 RATIO = "ratio"
-"""Unit of a ratio v in [0, ∞), whose mean is computed on the scale v/(1+v); see `sgi.stats.ratios`."""
+"""Unit of a ratio v in [0, ∞), whose mean is computed on the scale v/(1+v); see `sgi.stats.intervals`."""
 
 _NOTHING: Mapping[str, Any] = {}
 

@@ -11,8 +11,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, cast
 
 from sgi.kernel.errors import UnknownNameError, UsageError
-from sgi.kernel.names import metric_label
-from sgi.kernel.short_text import shorten
+from sgi.kernel.short_text import metric_label, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,9 +12,7 @@ from sgi.kernel.protocols import Usage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.llm.calls import Call, Chat, Completion
-    from sgi.llm.prices import Price
-    from sgi.llm.usage import UsageCounter
+    from sgi.llm.calls import Call, Chat, Completion, Price, UsageCounter
 
 _EXPECTED_SHARE = 8
 """Before the first reply, the expected number of tokens of a reply is 1/8 of the maximum."""

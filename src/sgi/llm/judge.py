@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError
 from sgi.kernel.prompts import ReplyModel
-from sgi.llm.calls import Call, Message, Shape
+from sgi.llm.calls import Call, Message, Shape, UsageCounter
 from sgi.llm.parse_reply import InvalidReplyError, parse_reply
-from sgi.llm.usage import UsageCounter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.errors import SgiError
 from sgi.kernel.protocols import Usage
-from sgi.llm.calls import decode_completion, encode_completion
-from sgi.llm.usage import GroupCommit
+from sgi.llm.calls import GroupCommit, decode_completion, encode_completion
 
 if TYPE_CHECKING:
     from sgi.kernel.protocols import Cache
-    from sgi.llm.calls import Call, Chat, Completion
-    from sgi.llm.usage import UsageCounter
+    from sgi.llm.calls import Call, Chat, Completion, UsageCounter
 
 
 class CachedChat:

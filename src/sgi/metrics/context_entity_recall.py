@@ -12,8 +12,8 @@ from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import CONTEXTS, REFERENCE
-from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.check_facts import Check, Verdict, check_facts
+from sgi.metrics.grounding.language_tables import AnalysedText
 from sgi.text.sentences import sentences
 
 if TYPE_CHECKING:

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric, MetricSpec, Scores
-from sgi.kernel.names import name_problem
 from sgi.kernel.parsing import MAX_DEPTH, read_toml
 from sgi.kernel.registry import build_metric, metric_names, parse_metric
 from sgi.kernel.sample import Field
-from sgi.kernel.short_text import shorten
+from sgi.kernel.short_text import name_problem, shorten
 from sgi.kernel.signature import canonical_json, digest
 from sgi.metrics.aggregate_base import Aggregate
 from sgi.metrics.wrapper import JudgedWrapper, MetricWrapper

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.analysis.flag_precision import expected_precision, flag_table
 from sgi.engine.review import FINDING, FINDINGS
-from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import metric_label
 from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.reporting.formatting import NOTHING, beginning, format_difference
 from sgi.reporting.table import Table

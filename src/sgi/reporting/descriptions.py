@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.details import first_line
 from sgi.kernel.errors import SgiError
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_class, metric_name
+from sgi.kernel.short_text import metric_label
 from sgi.reporting.formatting import beginning
 from sgi.reporting.safe_text import plain
 

@@ -12,7 +12,7 @@ from sgi.analysis.leaderboard import leaderboard, selected_metrics
 from sgi.analysis.pareto import Pareto, pareto
 from sgi.analysis.systems import MIN_SYSTEMS, SystemGroups, compared_systems, group_means
 from sgi.kernel.errors import UsageError
-from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import metric_label
 from sgi.reporting.charts import COLOURS, GREY, Dot, dot_chart, nominal, quantitative
 from sgi.reporting.descriptions import describe_pareto, describe_systems, short, short_names
 from sgi.reporting.formatting import NOTHING, probability

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from rich.text import Text
 
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
+from sgi.kernel.short_text import metric_label
 from sgi.metrics.calibrated_metric import SPEC as CALIBRATED
 from sgi.reporting.answers_to_check import evidence_sentences, reason_to_check, review_clause
 from sgi.reporting.formatting import beginning, format_interval, format_mean, format_scaled

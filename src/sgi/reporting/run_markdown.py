@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import metric_label
 from sgi.reporting import formatting
 from sgi.reporting.answers_to_check import has_evidence, reason_to_check
 from sgi.reporting.descriptions import describe_distribution, describe_plane, describe_scatter

@@ -6,8 +6,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from sgi.analysis.groups import class_tables
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
+from sgi.kernel.short_text import metric_label
 from sgi.reporting import formatting
 from sgi.reporting.answers_to_check import flags_tables
 from sgi.reporting.formatting import NOTHING, format_scaled, number, probability, span

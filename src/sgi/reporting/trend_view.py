@@ -15,8 +15,7 @@ from sgi.reporting.table import Cell, Table
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from sgi.analysis.trend import Change, Trend, TrendPoint
-    from sgi.analysis.watch import WatchCheck
+    from sgi.analysis.trend import Change, Trend, TrendPoint, WatchCheck
     from sgi.reporting.charts import Chart
     from sgi.store.trend_annotations import Annotation
 

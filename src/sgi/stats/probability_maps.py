@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from sgi.stats.rank_counts import values_and_labels
+from sgi.stats.auroc_intervals import values_and_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

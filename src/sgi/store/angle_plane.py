@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import UsageError
 from sgi.store import schema
+from sgi.store.bulk_rows import decode_text
 from sgi.store.run_queries import metric_ids
-from sgi.store.text_codec import decode_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,9 +12,8 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Score, Status
 from sgi.kernel.signature import display_text
 from sgi.store import schema
-from sgi.store.bulk_rows import chunks
+from sgi.store.bulk_rows import chunks, decode_text, encode_text
 from sgi.store.samples import answered_samples, sample_of
-from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from sgi.store import schema
-from sgi.store.bulk_rows import insert_rows
+from sgi.store.bulk_rows import decode_text, encode_text, insert_rows
 from sgi.store.schema import now
-from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -22,10 +22,9 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import MetricSpec, Scores, Status
-from sgi.kernel.names import MAX_NAME, as_name
 from sgi.kernel.parsing import PARSER_ERRORS, reason
 from sgi.kernel.sample import Sample
-from sgi.kernel.short_text import shorten
+from sgi.kernel.short_text import MAX_NAME, as_name, shorten
 from sgi.kernel.signature import package_version
 from sgi.store import schema
 from sgi.store.bulk_rows import CHUNK, chunks

@@ -13,16 +13,15 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Status
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
+from sgi.kernel.short_text import metric_label
 from sgi.kernel.signature import display_text
 from sgi.store import schema
 from sgi.store.angle_plane import select_in_plane
-from sgi.store.bulk_rows import driver_rows
+from sgi.store.bulk_rows import decode_text, driver_rows, encode_json
 from sgi.store.run_queries import metric_ids, select_committed
 from sgi.store.samples import shown_response, with_answers
 from sgi.store.search_index import contains_words
-from sgi.store.text_codec import decode_text, encode_json
 from sgi.store.view_cache import MANY_ROWS, load_view, save_view
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import orjson
 import sqlalchemy as sa
 
 from sgi.store import schema
+from sgi.store.bulk_rows import decode_text, encode_text
 from sgi.store.stored_json import is_metric_summary
-from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from sgi.kernel.errors import UsageError
-from sgi.kernel.names import MAX_NAME, name_problem
-from sgi.kernel.short_text import shorten
+from sgi.kernel.short_text import MAX_NAME, name_problem, shorten
 from sgi.store import schema
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.protocols import Usage
 from sgi.store import schema
-from sgi.store.bulk_rows import chunks
+from sgi.store.bulk_rows import chunks, decode_text, encode_text
 from sgi.store.database_location import damaged_error
 from sgi.store.stored_json import STORED_JSON, read_provenance, read_stored_json
-from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

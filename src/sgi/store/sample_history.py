@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from sgi.store import schema
+from sgi.store.bulk_rows import decode_text, encode_text
 from sgi.store.samples import shown_response, with_answers
-from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from sgi.store import schema
+from sgi.store.bulk_rows import encode_text
 from sgi.store.samples import shown_response, with_answers
 from sgi.store.schema import now
-from sgi.store.text_codec import encode_text
 from sgi.store.view_cache import MANY_ROWS
 
 if TYPE_CHECKING:

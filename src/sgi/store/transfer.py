@@ -23,14 +23,13 @@ from sgi.kernel.durable_files import replacing_file
 from sgi.kernel.errors import SchemaVersionError, SgiError, StoreError
 from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
 from sgi.store import schema
-from sgi.store.bulk_rows import CHUNK, chunks, insert_rows
+from sgi.store.bulk_rows import CHUNK, chunks, decode_json, decode_text, encode_json, insert_rows
 from sgi.store.database import Database, OneTransaction
 from sgi.store.database_location import damaged_error
 from sgi.store.growing_runs import GROWING
 from sgi.store.run_names import free_name
 from sgi.store.run_queries import RunRecord, find_run
-from sgi.store.schema_version import SCHEMA_VERSION
-from sgi.store.text_codec import decode_json, decode_text, encode_json
+from sgi.store.schema import SCHEMA_VERSION
 from sgi.store.transfer_columns import column_reader
 from sgi.store.writer import insert_metric_row, update_run
 

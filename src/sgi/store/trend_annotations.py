@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from sgi.kernel.errors import UnknownNameError, UsageError
-from sgi.kernel.names import name_problem
-from sgi.kernel.short_text import shorten
+from sgi.kernel.short_text import name_problem, shorten
 from sgi.store import schema
-from sgi.store.bulk_rows import insert_rows
-from sgi.store.text_codec import decode_text, encode_text
+from sgi.store.bulk_rows import decode_text, encode_text, insert_rows
 
 if TYPE_CHECKING:
     from sgi.store.database import Database

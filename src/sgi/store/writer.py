@@ -27,15 +27,14 @@ from sqlalchemy.exc import IntegrityError
 
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Status
-from sgi.kernel.names import as_name
+from sgi.kernel.short_text import as_name
 from sgi.store import schema
-from sgi.store.bulk_rows import driver_rows, insert_rows, upsert
+from sgi.store.bulk_rows import driver_rows, encode_json, encode_text, insert_rows, upsert
 from sgi.store.leases import Lease
 from sgi.store.run_names import require_free_name
 from sgi.store.run_queries import metric_ids
 from sgi.store.samples import answer_row, sample_row
 from sgi.store.schema import now
-from sgi.store.text_codec import encode_json, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -218,9 +218,9 @@ class _Work:
         """Return the scores by fault and metric, with the number of faulty replies."""
         from sgi.engine.given_options import given_options
         from sgi.engine.open_resources import open_models
+        from sgi.llm.calls import UsageCounter
         from sgi.llm.judge import ChatJudge
         from sgi.llm.open_judge import open_chat, wrapped_chat
-        from sgi.llm.usage import UsageCounter
         from sgi.store.cache import open_reply_cache
 
         judged, stage = judged_metrics(self.metrics), "faulty judge replies"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Cache, Embedder
     from sgi.kernel.sample import Sample
     from sgi_lab.paper.findings import Finding
-    from sgi_lab.paper.paper_samples import SampleName
+    from sgi_lab.paper.workbench import SampleName
 
 EXPERIMENTS: dict[str, Callable[[Workbench], Finding]] = {
     experiment.__name__: experiment

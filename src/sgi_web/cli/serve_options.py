@@ -139,9 +139,9 @@ class SiteFlags:
             if self.judge_set or self.judge_budget is not None:
                 raise UsageError("The options of the judge need --judge.", hint="Write --judge openai:NAME.")
             return None
+        from sgi.llm.calls import price_of
         from sgi.llm.judge_spec import JudgeSpec
         from sgi.llm.open_judge import open_chat
-        from sgi.llm.prices import price_of
 
         spec = JudgeSpec.of(self.judge_settings or {})
         spec.check_combination()

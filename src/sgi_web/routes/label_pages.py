@@ -25,8 +25,7 @@ from sgi.store.run_queries import RunRecord
 from sgi_web.access import EDITOR, OWN_FORM
 from sgi_web.cached_views import compute_once
 from sgi_web.pages import Record, attachment, page, redirect
-from sgi_web.paths import run_path, unescaped, with_query
-from sgi_web.site import site_of
+from sgi_web.site import run_path, site_of, unescaped, with_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,9 +23,8 @@ from sgi.store.run_history import finished_metrics, run_history
 from sgi.store.run_queries import RunSort, page_of_runs
 from sgi_web.access import EDITOR, OWN_FORM
 from sgi_web.pages import Record, page, redirect, split_tags
-from sgi_web.paths import run_path, with_query
 from sgi_web.row_table import MAX_PAGE, FormParameters
-from sgi_web.site import site_of
+from sgi_web.site import run_path, site_of, with_query
 from sgi_web.uploads import uploads_of
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ from sgi.store.run_queries import run_before, run_usage
 from sgi.store.sample_history import other_answers
 from sgi_web.cached_views import cached_headline, cached_rows, compute_once, run_view
 from sgi_web.pages import Record, charts_response, is_htmx_part, page, templates
-from sgi_web.paths import requested_sample, run_path, sample_path, trace_address, with_query
 from sgi_web.row_table import (
     MAX_PAGE,
     PageParameters,
@@ -35,7 +34,7 @@ from sgi_web.row_table import (
     row_columns,
     text_columns,
 )
-from sgi_web.site import site_of
+from sgi_web.site import requested_sample, run_path, sample_path, site_of, trace_address, with_query
 
 if TYPE_CHECKING:
     from sgi.analysis.diagnosis.diagnosis import Diagnosis

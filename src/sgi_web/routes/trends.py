@@ -19,8 +19,7 @@ from sgi.store.trend_annotations import annotate, delete_annotation, list_annota
 from sgi_web.access import OWN_FORM
 from sgi_web.cached_views import compute_for
 from sgi_web.pages import charts_response, page, redirect
-from sgi_web.paths import run_path, with_query
-from sgi_web.site import site_of
+from sgi_web.site import run_path, site_of, with_query
 
 if TYPE_CHECKING:
     from sgi.analysis.trend import Trend

@@ -31,9 +31,8 @@ from sgi.analysis.gate.rules import (
 from sgi.engine.summarise import with_range
 from sgi.engine.summary import ratio_notes
 from sgi.kernel.errors import UnknownNameError, UsageError
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name, metric_names
-from sgi.kernel.short_text import short_repr
+from sgi.kernel.short_text import metric_label, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,8 +9,8 @@ from itertools import chain, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from sgi.metrics.grounding.analysed_text import AnalysedText, once_per_text
 from sgi.metrics.grounding.clauses import stems_in
+from sgi.metrics.grounding.language_tables import AnalysedText, once_per_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

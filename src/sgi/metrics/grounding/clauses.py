@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import chain, compress
 from typing import TYPE_CHECKING
 
-from sgi.metrics.grounding.analysed_text import AnalysedText, once_per_text
+from sgi.metrics.grounding.language_tables import AnalysedText, once_per_text
 from sgi.metrics.grounding.words import split_words
 
 if TYPE_CHECKING:

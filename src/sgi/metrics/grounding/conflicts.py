@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.analysed_text import ENGLISH
 from sgi.metrics.grounding.cells import cell_at, have_tables, is_named_instead, tables_of
 from sgi.metrics.grounding.clauses import clause_at, segment, stems_between, stems_in
-from sgi.metrics.grounding.facts import Bound, DateFact, Identifier, Name, Quantity
-from sgi.metrics.grounding.language_tables import has_aside, language_named
-from sgi.metrics.grounding.units import CURRENCY, ORDINAL, scale_between
+from sgi.metrics.grounding.facts import (
+    CURRENCY,
+    ORDINAL,
+    Bound,
+    DateFact,
+    Identifier,
+    Name,
+    Quantity,
+    scale_between,
+)
+from sgi.metrics.grounding.language_tables import ENGLISH, has_aside, language_named
 from sgi.metrics.grounding.value_support import Match, agreement, comparable, states, values_of
 from sgi.metrics.grounding.words import fold, folded_words
 

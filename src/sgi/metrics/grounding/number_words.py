@@ -6,8 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.analysed_text import ENGLISH, once_per_text
-from sgi.metrics.grounding.language_tables import any_of, first_letters
+from sgi.metrics.grounding.language_tables import ENGLISH, any_of, first_letters, once_per_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

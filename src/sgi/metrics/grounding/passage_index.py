@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from sgi.metrics.grounding.analysed_text import AnalysedText
+from sgi.metrics.grounding.language_tables import AnalysedText
 from sgi.metrics.grounding.words import split_words
 from sgi.text.sentences import sentence_spans
 

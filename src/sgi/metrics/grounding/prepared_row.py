@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sgi.metrics.grounding.analysed_text import ENGLISH, AnalysedText
 from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
 from sgi.metrics.grounding.cells import with_bars
-from sgi.metrics.grounding.language_tables import language_of
+from sgi.metrics.grounding.language_tables import ENGLISH, AnalysedText, language_of
 from sgi.metrics.grounding.normalize_unicode import PlainText, normalize_text
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.row_language import choose_language

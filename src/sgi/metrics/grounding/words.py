@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.metrics.grounding.analysed_text import ENGLISH, once_per_text
-from sgi.metrics.grounding.language_tables import language_named, language_of
+from sgi.metrics.grounding.language_tables import ENGLISH, language_named, language_of, once_per_text
 from sgi.metrics.grounding.number_words import number_of_word
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.analysed_text import ENGLISH
-from sgi.metrics.grounding.facts import overlaps
-from sgi.metrics.grounding.language_tables import any_of, first_letters
+from sgi.metrics.grounding.facts import CURRENCY, DEGREE, ORDINAL, SHARE, TIME, overlaps, symbols
+from sgi.metrics.grounding.language_tables import ENGLISH, any_of, first_letters
 from sgi.metrics.grounding.number_words import runs_of_letters, spelt_numbers
 from sgi.metrics.grounding.unit_reader import (
     LOOK_BACK,
@@ -21,7 +20,6 @@ from sgi.metrics.grounding.unit_reader import (
     unit_at,
     with_unit,
 )
-from sgi.metrics.grounding.units import CURRENCY, DEGREE, ORDINAL, SHARE, TIME, symbols
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

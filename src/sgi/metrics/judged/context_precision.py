@@ -15,8 +15,15 @@ from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.prompts import Example, Prompt, Verdict, Verdicts
 from sgi.kernel.sample import CONTEXTS, QUESTION
 from sgi.metrics.judged.claims import blank
-from sgi.metrics.judged.passage_parts import MOST_ENTRIES, portions, question_section, reference_section
-from sgi.metrics.judged.reply_types import Flag, Percentage, Reason
+from sgi.metrics.judged.reply_types import (
+    MOST_ENTRIES,
+    Flag,
+    Percentage,
+    Reason,
+    portions,
+    question_section,
+    reference_section,
+)
 from sgi.metrics.parameters import check_choice
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.entailment_profile import EntailmentProfile, find_profile
 from sgi.kernel.errors import ModelMissingError, UsageError
-from sgi.kernel.names import TORCH
+from sgi.kernel.short_text import TORCH
 from sgi.models.batching import usable_cores
 from sgi.models.entailment.entailment_labels import LabelMap
 from sgi.models.entailment.windowed_entailment import WindowedEntailment

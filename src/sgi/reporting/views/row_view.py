@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.metric_column import MetricColumn
-    from sgi.reporting.views.scored_rows import ScoredRows
+    from sgi.reporting.views.headline import ScoredRows
     from sgi.store.database import Database
     from sgi.store.evaluations import StoredEvaluation
     from sgi.store.run_queries import RunRecord

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from sgi.kernel.prompts import estimated_tokens
 from sgi.kernel.sample import Sample
-from sgi.metrics.judged.passage_parts import pieces, portions, question_section, reference_section
+from sgi.metrics.judged.reply_types import pieces, portions, question_section, reference_section
 
 TEXTS = st.text(st.characters(), max_size=200) | st.text("ab. \n!。é🗼", max_size=200)
 

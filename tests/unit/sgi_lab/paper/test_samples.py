@@ -8,7 +8,7 @@ import pytest
 from sgi.kernel.errors import DataError
 from sgi.kernel.sample import Sample
 from sgi_lab.paper.paper_answers import Answers
-from sgi_lab.paper.paper_samples import SHORTEST, select
+from sgi_lab.paper.workbench import SHORTEST, select
 
 
 def answers(items=200, seed=0):
@@ -64,7 +64,7 @@ def test_the_full_sample_is_every_answer():
 
 
 def test_at_most_five_thousand_answers_are_the_papers(monkeypatch):
-    monkeypatch.setattr("sgi_lab.paper.paper_samples.MOST", 10)
+    monkeypatch.setattr("sgi_lab.paper.workbench.MOST", 10)
     chosen = select(answers(), "paper")
     assert len(chosen.rows) == 10
     assert any("after the first 10" in reason and rows > 0 for reason, rows in chosen.filtered.items())

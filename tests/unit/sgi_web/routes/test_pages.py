@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sgi.kernel.sample import Sample
 from sgi.store.run_queries import find_run
 from sgi_web import pages
-from sgi_web.paths import sample_path
+from sgi_web.site import sample_path
 from support.kept_runs import rows, store_run
 from support.runs import HOSTILE, add_run
 from support.web_server import open_site, submit_form, visible_text, web_client
