@@ -84,7 +84,7 @@ class Upload:
 
     @property
     def is_active(self) -> bool:
-        """Whether it waits or is being scored."""
+        """Whether the upload waits or is being scored."""
         return self.state in {"waiting", "running", "cancelling"}
 
     def remove(self) -> None:

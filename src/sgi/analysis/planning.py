@@ -132,7 +132,7 @@ def make_plan(
     power: float = 0.8,
     level: float = 0.95,
 ) -> Plan:
-    """Return how many clusters show a claim, with the power of several numbers.
+    """Return how many clusters are needed to show a claim, and the power for several numbers.
 
     Args:
         source: the pilot, or a guess.
@@ -255,7 +255,7 @@ def difference_source(base: Run, new: Run, name: str, *, value: float | None = N
 
 
 def mean_source(run: Run, name: str) -> Source:
-    """Return the values of a metric as a pilot. Raises as `difference_source`."""
+    """Return the values of a metric as a pilot. Raises the errors of `difference_source`."""
     column = with_range(run.metrics[run.metric(name).metric])
     _require_values(int(column.ok.sum()), run.name, name)
     scaled, clusters = on_mean_scale(column), run.clusters[column.ok]

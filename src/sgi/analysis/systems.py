@@ -86,7 +86,7 @@ def compared_systems(
     metrics: Collection[str] = (),
     allow_different: bool = False,
 ) -> Systems:
-    """Return the systems to compare: those of one run by the column ``by``, or one for each of several runs.
+    """Return the systems to compare: the values of the column ``by`` in one run, or several runs.
 
     Runs may differ in metrics that are not in ``metrics``, unless it is empty.
 
@@ -288,7 +288,7 @@ def _unbalanced(
 def in_unit(
     column: MetricColumn, mean: float | None, values: NDArray[np.float64], clusters: NDArray[np.int64]
 ) -> tuple[float | None, Interval | NoInterval]:
-    """Return a mean and its interval in the unit of a metric, from the scale of the metric's mean."""
+    """Convert a mean and its interval from the scale of the mean to the unit of the metric."""
     scale = on_mean_scale(column)
     interval = mean_interval(values, clusters, low=scale.low, high=scale.high)
     if column.is_ratio:
@@ -332,7 +332,7 @@ class SystemGroup:
 
 @dataclass(frozen=True)
 class SystemGroups:
-    """The systems by group of questions.
+    """The means of the systems in each group of questions.
 
     Attributes:
         column: the column that holds the group.

@@ -33,7 +33,7 @@ class WatchCheck:
 
     @property
     def change(self) -> Change | None:
-        """The last change point, if it is one to the worse."""
+        """The last change point, if the metric got worse there; otherwise None."""
         return self.trend.worse
 
     @property

@@ -37,7 +37,7 @@ _NOT_REPEATED = {"out", "name", "rejects", "inputs"}
 
 
 def with_run_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command flags for these options of a run, in place of its parameter ``values``.
+    """Replace the parameter ``values`` of a command by flags for these options of a run.
 
     Args:
         names: fields of `RunOptions`, or single flags such as ``judge_set``; all without names.

@@ -131,7 +131,7 @@ class _Watcher:
         return result.alert
 
     def check_again(self) -> bool:
-        """Do the same as `check`, but only report that the database cannot be read, or has no run left."""
+        """Like `check`, but only print a message if the database cannot be read or has no run."""
         try:
             return self.check()
         except (StoreError, UnknownNameError) as error:

@@ -191,7 +191,7 @@ class CalibrationFile(BaseModel):
         return inner, calibrate_metric(inner, self.fitted())
 
     def fitted(self) -> Calibration:
-        """Return the thresholds and the map in the form that the metric applies."""
+        """Return the thresholds and the probability map as the calibrated metric applies them."""
         sign = 1.0 if self.higher_is_better else -1.0
         return Calibration(
             self.digest,

@@ -216,7 +216,7 @@ class Reference(BaseModel):
         return self
 
     def fitted(self) -> ReferenceScores:
-        """Return the scores in the form that the metric uses."""
+        """Return the scores of the calibration rows as the calibrated metric uses them."""
         return ReferenceScores(self.scores, self.lengths, self.undefined, self.low, self.high)
 
 
@@ -235,7 +235,7 @@ class Discrimination(BaseModel):
 
     @property
     def shown(self) -> bool:
-        """Whether the whole interval is above the AUROC of a random score."""
+        """Whether the whole interval is above 0.5, the AUROC of random scores."""
         return self.interval is not None and self.interval.low > CHANCE
 
 

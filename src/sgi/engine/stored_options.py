@@ -69,7 +69,7 @@ def stored_definitions(record: RunRecord) -> Definitions:
 
 
 def require_named(spec: RunOptions, named: Mapping[str, Any], *, run: str, command: str) -> None:
-    """Raise UsageError if stored settings would run, contact, pay for or replace what the user did not name.
+    """Raise UsageError if stored settings would use code, services or files that the user did not name.
 
     ``named`` has the values from the command line, or from a file named there. ``command`` resumes the run.
 

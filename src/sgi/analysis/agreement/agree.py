@@ -81,7 +81,7 @@ class _LabelledMetric:
         }
 
     def weights(self, rows: Rows) -> Floats | None:
-        """Return 1/probability of these labelled rows; None if they are a random sample."""
+        """Return the weights of labelled rows, 1 / probability of being drawn; None for a random sample."""
         return None if self.probabilities is None else 1 / self.probabilities[rows]
 
     def estimate(

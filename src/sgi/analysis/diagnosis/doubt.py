@@ -25,7 +25,7 @@ _REFUSAL = 0.5
 
 
 class Doubt(NamedTuple):
-    """The reason to read a row.
+    """A reason why a person should read a row that has no cause.
 
     Attributes:
         value: from 0 to 1; 1 for the rows to read first.
@@ -39,7 +39,7 @@ class Doubt(NamedTuple):
 
 
 def find_doubt(signals: Mapping[str, Signal]) -> Doubt | None:
-    """Return the strongest doubt about a row; None if none of its signals is known."""
+    """Return the strongest reason to read a row; None if none of its signals is known."""
     known = {name: signals[name] for name in SIGNALS_OF_DOUBT if name in signals}
     for name, value, finding in (
         ("invalid_citations", 1.0, "a citation names a passage that does not exist"),
