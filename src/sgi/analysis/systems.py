@@ -126,7 +126,7 @@ def systems_of_runs(
     selected = {name for name in shared if {name, metric_name(name)} & {*metrics}} or {*shared}
     if not len(rows) or not shared:
         what = "metric" if len(rows) else "row"
-        raise UsageError(f"{', '.join(names)} have no {what} that all of them share.")
+        raise UsageError(f"{', '.join(names)} have no {what} in common.")
     notes = []
     for run, pair in zip(runs[1:], pairs, strict=True):
         differences = [one for one in find_differences(first, run, pair) if one.concerns(selected)]
@@ -366,7 +366,7 @@ def group_means(systems: Systems, column: str, metrics: Collection[str]) -> Syst
         groups[group_name(values.get(column)) or NO_GROUP].append(unit)
     if len(groups) > MAX_GROUPS:
         raise UsageError(
-            f"The column {column} has {len(groups):,} values; at most {MAX_GROUPS} groups can be compared."
+            f"The column {column} has {len(groups):,} values; at most {MAX_GROUPS} can be compared."
         )
     selected = [name for name in systems.values if name in metrics]
     means = {

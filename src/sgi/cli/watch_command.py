@@ -28,7 +28,7 @@ _UNITS = {None: 1, "s": 1, "m": 60, "h": 3600}
 Data = Annotated[
     str,
     typer.Argument(
-        help="Name of the data, traces for the hours of live traces, or a run with this data.",
+        help="Name of the data, a run with this data, or 'traces' for live traces (one run an hour).",
         metavar="DATA|RUN",
         show_default=False,
     ),
@@ -51,7 +51,7 @@ WebhookUrl = Annotated[
     ),
 ]
 Once = Annotated[
-    bool, typer.Option("--once", help="Check the newest run, and exit with 4 if it is an alert.")
+    bool, typer.Option("--once", help="Check the newest run, and exit with 4 if it raises an alert.")
 ]
 ExitCode = Annotated[
     bool, typer.Option("--exit-code", help="Without --once: exit with 4 at the first alert.")

@@ -172,7 +172,7 @@ class Thresholds(BaseModel):
         first, last = self.bins[0], self.bins[-1]
         joined = all(one.below == other.at_least > one.at_least for one, other in pairwise(self.bins))
         if first.at_least or last.below is not None or not joined:
-            raise ValueError("the bins leave out lengths, or overlap")
+            raise ValueError("the length ranges of the bins have gaps, or overlap")
         return self
 
     def fitted(self, sign: float) -> LengthThresholds:
@@ -212,7 +212,7 @@ class Reference(BaseModel):
             if not all(map(math.isfinite, numbers)) or list(numbers) != sorted(numbers):
                 raise ValueError("the reference scores or lengths are not finite and ascending")
         if len(self.lengths) != len(self.scores) + self.undefined:
-            raise ValueError("there is not one reference length for each row")
+            raise ValueError("the number of reference lengths differs from the number of rows")
         return self
 
     def fitted(self) -> ReferenceScores:

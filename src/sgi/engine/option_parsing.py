@@ -55,7 +55,7 @@ def check_secrets(names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         if "@" in urlsplit(name.partition("@")[2]).netloc:
             hint = "Leave it out of the address: keys are read from the environment."
-            raise UsageError("The address of an embedder holds a user or a password.", hint=hint)
+            raise UsageError("The address of an embedder must not contain a user or a password.", hint=hint)
     return names
 
 

@@ -108,7 +108,7 @@ def require_local_models(record: RunRecord, names: Iterable[str], *, option: str
     other = [name for name in names if not is_local_model(name)]
     if other:
         raise UsageError(
-            f"The stored settings of the run {record.label} name the model {other[0]}, which is not of this "
+            f"The stored settings of the run {record.label} name the model {other[0]}, which is not on this "
             "machine. They may come from someone else, so SGI does not use it without your consent.",
             hint=f"If you trust it, name it: {option} {other[0]}.",
         )

@@ -160,7 +160,7 @@ class HostScorer:
         for text in self._columns.values():
             if None in resolve(text, tuple(parts)).values():
                 hint = f"Begin it with one of: {', '.join(parts)}."
-                raise UsageError(f"The place {text!r} in `columns` is unknown.", hint=hint)
+                raise UsageError(f"`columns` names an unknown part: {text!r}.", hint=hint)
         self._scorer = shared_scorer(metrics, embedder, **options)
         # Opened now: hosts repeat an error of a row, some of them many times.
         _ = self._scorer.resources
@@ -312,7 +312,7 @@ def shared_scorer(
     known = [*ModelKeywords.__annotations__, "columns", "max_waiting"]
     for name in sorted(options.keys() - known):
         near = tuple(get_close_matches(name, {"metrics", "embedder", *known} - {name}, n=1))
-        raise UnknownNameError("argument", name, near, hint=f"Further arguments: {', '.join(known)}.")
+        raise UnknownNameError("argument", name, near, hint=f"Known arguments: {', '.join(known)}.")
     names = (metrics,) if isinstance(metrics, (str, AnyMetric)) else tuple(metrics)
     settings: dict[str, Any] = {"max_waiting": MAX_WAITING, "columns": columns, **options}
     configuration: tuple[Any, ...] = (names, embedder, tuple(sorted(settings.items())))

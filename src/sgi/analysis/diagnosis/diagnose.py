@@ -194,5 +194,7 @@ def _groups(run: Run, by: str) -> list[str | None]:
     value = column_reader(by, (metadata for metadata, _ in facts))
     groups = [group_name(value(*fact)) for fact in facts]
     if len(set(groups)) > _MAX_GROUPS:
-        raise UsageError(f"The column {by} has {len(set(groups)):,} values; at most {_MAX_GROUPS} groups.")
+        raise UsageError(
+            f"The column {by} has {len(set(groups)):,} values; at most {_MAX_GROUPS} are allowed."
+        )
     return groups

@@ -66,7 +66,7 @@ class SchemaGraph:
 
     >>> SchemaGraph({"allOf": [{"$ref": "#"}]})
     Traceback (most recent call last):
-    ValueError: the schema refers to itself without an end: '#'
+    ValueError: the schema has an endless chain of references: '#'
     >>> SchemaGraph({"items": {"$ref": "#"}}).steps([[], []])
     Steps(total=5, repeated=0)
     """
@@ -110,7 +110,7 @@ class SchemaGraph:
             return list(TopologicalSorter(self._same).static_order())
         except CycleError as error:
             name = next((self._names[node] for node in error.args[1] if node in self._names), "#")
-            raise ValueError(f"the schema refers to itself without an end: {quote(name)!r}") from None
+            raise ValueError(f"the schema has an endless chain of references: {quote(name)!r}") from None
 
     def _check_sizes(self) -> None:
         sizes: dict[int, int] = {}
@@ -119,7 +119,7 @@ class SchemaGraph:
             if sizes[node] > MAX_STEPS:
                 name = quote(self._names.get(node, "#"))
                 message = f"{name!r} expands to more than {MAX_STEPS:,} parts of the schema for one value"
-                raise ValueError(f"the schema takes too much work: {message}")
+                raise ValueError(f"a check with the schema would take too long: {message}")
 
     def _expanded_size(self) -> int:
         """Return the number of parts of the schema with all references expanded, at most `MAX_STEPS`."""
