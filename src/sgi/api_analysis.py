@@ -102,7 +102,7 @@ def run(
     chosen = given_options(values, embedder, source="sgi.run")
     if chosen.given_embedders is not None or chosen.given_judge is not None:
         hint = "Name them, or use `sgi.evaluate`, which takes objects."
-        raise UsageError("A stored run needs an embedder and a judge that can be named.", hint=hint)
+        raise UsageError("A stored run needs an embedder and a judge that are given by name.", hint=hint)
     report = run_outside_loop(partial(start_run, chosen, listener))
     return open_run(report.run or "last", db=chosen.db)
 

@@ -89,7 +89,7 @@ def start_run(
     for name in ("target", "cascade", "no_texts"):
         if getattr(options, name):
             hint = "Leave it out, or score without Ray."
-            raise UsageError(f"A run on Ray cannot have `{name}`.", hint=hint)
+            raise UsageError(f"A run on Ray does not support `{name}`.", hint=hint)
     if workers is not None and workers < 1:
         raise UsageError(f"`workers` is {workers}, but must be at least 1.")
     require_empty(options.out)

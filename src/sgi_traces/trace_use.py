@@ -57,7 +57,7 @@ class TraceUse:
             self.unanswered[reason if known else OTHER] += 1
 
     def name_sources(self, names: Mapping[str, str]) -> None:
-        """Replace attributes in the sources by their names in the format."""
+        """Replace internal attribute names in the sources by the names that the format uses."""
         for target, sources in self.sources.items():
             renamed = (source.rpartition(" ") for source in sources)
             texts = (f"{kind}{space}{names.get(attribute, attribute)}" for kind, space, attribute in renamed)

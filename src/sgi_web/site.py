@@ -73,7 +73,7 @@ def field_text(text: str) -> str:
 
 
 def from_field(text: str) -> str:
-    r"""Return the name that `field_text` made a value of.
+    r"""Decode a value of a form that `field_text` encoded, and return the name.
 
     >>> [from_field(field_text(name)) for name in ("50% of a", "a\rb", "%:a", "a%0Db")]
     ['50% of a', 'a\rb', '%:a', 'a%0Db']

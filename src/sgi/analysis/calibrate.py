@@ -241,12 +241,12 @@ class _Fit:
 
     @property
     def log_odds(self) -> bool:
-        """Whether the map reads log odds: of scores in [0, 1] that are neither shares nor probabilities."""
+        """Whether the map takes log odds of the scores, which are in [0, 1] but not probabilities."""
         return self.column.unit == SCORE and (self.column.low, self.column.high) == (0.0, 1.0)
 
     @property
     def inputs(self) -> NDArray[np.float64]:
-        """The inputs of the map, shape (n,)."""
+        """The inputs of the probability map, scores or their log odds, shape (n,)."""
         return map_inputs(
             self.sign * self.rows.values,
             higher_is_better=self.column.higher_is_better,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Author:
-    """The labels of one person, without decisions: the numbers of rows with yes, with no, and skipped."""
+    """How many rows one person labelled yes, labelled no and skipped; decisions do not count."""
 
     name: str
     yes: int
@@ -76,7 +76,7 @@ class DrawnLabels:
 
     @property
     def column(self) -> str:
-        """The name of this column of labels."""
+        """The name of this label column, such as ``people:METRIC``."""
         return f"{DRAWN}{self.metric}"
 
     @property

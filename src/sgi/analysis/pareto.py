@@ -141,7 +141,7 @@ def pareto(leaderboard: Leaderboard, quality: str, cost: str) -> Pareto:
     """
     first, second = metrics = [_metric(leaderboard, name) for name in (quality, cost)]
     if first.metric == second.metric:
-        raise UsageError(f"A front needs two different metrics; {first.metric} is given twice.")
+        raise UsageError(f"A Pareto front needs two different metrics; {first.metric} is given twice.")
     unit = leaderboard.unit
     for metric in metrics:
         if not metric.units:

@@ -24,7 +24,7 @@ _HINT = "Score the data again: sgi run."
 def origin_of(
     record: RunRecord, column: MetricColumn, defined: Mapping[str, AnyMetric] = _NONE_DEFINED
 ) -> MetricProvenance:
-    """Return the provenance of a run's scores of a metric, which must be complete.
+    """Return which models, judge and prompts computed a run's scores of a metric.
 
     ``defined`` are the metrics that definitions name; see `sgi.metrics.definitions`.
 

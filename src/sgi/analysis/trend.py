@@ -160,7 +160,7 @@ class Trend:
 
 
 def find_series(database: Database, text: str) -> str:
-    """Return the name of the data that a text names: the name itself, or a run with this data.
+    """Return the name of the data, given this name or a run that has the data.
 
     Raises:
         UnknownNameError: there is no such data and no such run.
@@ -271,7 +271,7 @@ class WatchCheck:
 
     @property
     def change(self) -> Change | None:
-        """The last change point, if it is one to the worse."""
+        """The last change point, if the metric got worse there; otherwise None."""
         return self.trend.worse
 
     @property

@@ -131,7 +131,7 @@ class _LongCommand(TyperCommand):
     first: Sequence[str] = ()
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help with the first options, or with all."""
+        """Write the help: only the most important options, or all options on request."""
         super(_LongCommand, _short(self, ctx)).format_help(ctx, formatter)
 
 
@@ -144,7 +144,7 @@ class CommandGroup(TyperGroup):
         self.first = _show_first(self, ["version"])
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help with the first options, or with all; it imports no everyday command."""
+        """Write the help with the main or all options, without importing the everyday commands."""
         short = copy(_short(self, ctx))
         listed = {
             name: TyperCommand(name, help=text, rich_help_panel="Commands") for name, text in EVERYDAY.items()
@@ -153,7 +153,7 @@ class CommandGroup(TyperGroup):
         super(CommandGroup, short).format_help(ctx, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that is called; the error for one of a group names the group."""
+        """Return the called command; for a subcommand without its group, the error names the group."""
         group = next((group for group, names in MEMBERS.items() if args[0] in names), None)
         if group is not None and args[0] not in self.commands:
             raise UsageError(f"{args[0]!r} is a command of a group.", hint=f"Write: sgi {group} {args[0]}")
@@ -239,7 +239,7 @@ def _show_all(
 
 
 def cluster_function(name: str) -> Callable[..., Any]:
-    """Return a function of the package for Ray clusters: ``run`` of a run, ``import`` of `sgi runs db`."""
+    """Load a function of the package sgi_cluster: ``run`` or ``import``."""
     found = entry_points(group=_CLUSTER_FUNCTIONS, name=name)
     if not found:
         raise UsageError("The package sgi_cluster is not installed.", hint=f"Install {DISTRIBUTION} again.")

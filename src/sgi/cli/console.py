@@ -73,7 +73,7 @@ def complain(error: SgiError) -> None:
 
 
 def with_options(message: str) -> str:
-    """Replace Python arguments by options.
+    """Replace names of Python arguments in a message by the options of the command line.
 
     >>> with_options("Ask again with `retry_failed`.")
     'Ask again with --retry-failed.'
@@ -214,14 +214,14 @@ class _Lines:
 
 
 def styled(*parts: str | tuple[str, str]) -> Text:
-    """Return a line for `print_lines` from texts with and without styles; only a call loads rich."""
+    """Join texts, some with a style, to a line for `print_lines`; the first call imports rich."""
     from rich.text import Text
 
     return Text.assemble(*parts)
 
 
 def is_styled(console: Console) -> bool:
-    """Return whether output may have colours and bars: on a terminal with both, without ``NO_COLOR``."""
+    """Return whether a terminal supports colours and bars, and ``NO_COLOR`` is not set."""
     able = console.is_terminal and console.color_system is not None and console.encoding.startswith("utf")
     return able and not console.no_color
 

@@ -41,7 +41,7 @@ def print_first_screen(
     blank: int,
     db_option: str = "",
 ) -> None:
-    """Print the overview of a run with the first answers to check; ``db_option`` goes into the command."""
+    """Print the overview of a run with the first answers to check; the command gets ``db_option``."""
     rows = _rows(database, record, metrics)
     lines = _lines(record, metrics, rows, db_option)
     print_overview(metrics, blank, earlier_run(database, record), lines)

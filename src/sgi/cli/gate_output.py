@@ -31,7 +31,7 @@ _LONGEST_NOTE = 400
 
 @dataclass(frozen=True)
 class GateOutput:
-    """Outputs of a gate.
+    """The outputs of a gate that the user selected.
 
     ``junit`` and ``code_quality`` are files. ``github`` stands for the job summary, the outputs of the step
     and the annotations of GitHub Actions. ``as_json`` prints JSON instead of tables. ``worst`` is the number

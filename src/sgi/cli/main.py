@@ -51,14 +51,12 @@ def _options(
         str | None,
         _limit_option(
             metavar="SIZE",
-            help="Maximum size of a value; a row with a larger one cannot be read. Default: 4MB.",
+            help="Maximum size of a value; a row with a larger value is rejected. Default: 4MB.",
         ),
     ] = None,
     max_row: Annotated[
         str | None,
-        _limit_option(
-            metavar="SIZE", help="Maximum size of a row; a larger row cannot be read. Default: 8MB."
-        ),
+        _limit_option(metavar="SIZE", help="Maximum size of a row; a larger row is rejected. Default: 8MB."),
     ] = None,
     max_columns: Annotated[
         str | None, _limit_option(metavar="N", help="Maximum number of columns of the data. Default: 10000.")

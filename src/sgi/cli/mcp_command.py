@@ -119,7 +119,7 @@ class Tools:
         `causes` has the share of each cause; `diagnoses` has rows with a fault, then rows to read.
         """
         from sgi.analysis.diagnosis.causes import CORRECT
-        from sgi.api_diagnosis import diagnose
+        from sgi.api import diagnose
 
         result = diagnose(run, db=self._db, listener=silent)
         faults = [row for row in result.rows if row.cause not in {None, CORRECT}]

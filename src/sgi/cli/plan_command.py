@@ -47,12 +47,15 @@ Metric = Annotated[
     str | None,
     typer.Option("-m", "--metric", help="Metric of the pilot.", autocompletion=options.complete_metric),
 ]
-Power = Annotated[str, typer.Option(help="Probability that the sample shows it, such as 90%.")]
+Power = Annotated[
+    str, typer.Option(help="Power: the probability that the sample shows the claim, such as 90%.")
+]
 Assume = Annotated[
     float | None, typer.Option(help="True value that you expect. Default: the value of the pilot.")
 ]
 Deviation = Annotated[
-    float | None, _guess_option("--sd", help="Standard deviation of the values (of the differences).")
+    float | None,
+    _guess_option("--sd", help="Standard deviation of the values; for a comparison, of the differences."),
 ]
 Figure = Annotated[
     Path | None, options.output_option("--chart", help="Also draw the power: a .png, .svg or .pdf file.")
@@ -78,7 +81,10 @@ def difference(
         str | None, _guess_option(help="Share of pass/fail answers that change, such as 12%.")
     ] = None,
     tests: Annotated[
-        int, options.statistics_option(min=1, help="Metrics that are tested together (Holm).")
+        int,
+        options.statistics_option(
+            min=1, help="Number of metrics that are tested together (Holm's correction)."
+        ),
     ] = 1,
     power: Power = "80%",
     cluster: options.Cluster = None,
@@ -156,7 +162,7 @@ def gate(
     sd: Annotated[
         float | None,
         _guess_option(
-            "--sd", help="Standard deviation of the values. Default: the one of a pass/fail metric."
+            "--sd", help="Standard deviation. Default: that of a pass/fail metric with the mean --assume."
         ),
     ] = None,
     looks: Annotated[
@@ -206,7 +212,7 @@ def _gate_source(
         return mean_source(_read(_one(pilot), metric, None, cluster, db)[0], metric)
     if assume is None:
         hint = "Give --pilot RUN, or the mean that you expect: --assume 0.9."
-        raise UsageError("A gate needs a pilot or a guess.", hint=hint)
+        raise UsageError("The plan of a gate needs a pilot, or a guess of the mean.", hint=hint)
     if sd is not None:
         return Source(normal_pilot(assume, _positive("--sd", sd)), "questions", is_guess=True)
     if not 0 < assume < 1:
@@ -226,7 +232,7 @@ def auroc(
     label: options.Label = None,
     assume: Assume = None,
     positives: Annotated[
-        str | None, _guess_option(help="Share of rows with a yes, such as 30%; scores are normal.")
+        str | None, _guess_option(help="Share of rows with label yes, such as 30%; assumes normal scores.")
     ] = None,
     power: Power = "80%",
     cluster: options.Cluster = None,
@@ -266,7 +272,9 @@ def auroc(
 @plan.command()
 def agreement(
     above: Annotated[float, typer.Option(help="Limit that the interval must exceed.")],
-    statistic: Annotated[Literal["kappa", "accuracy"], typer.Option(help="What must exceed it.")] = "kappa",
+    statistic: Annotated[
+        Literal["kappa", "accuracy"], typer.Option(help="Statistic that must exceed the limit.")
+    ] = "kappa",
     pilot: Pilots = None,
     metric: Metric = None,
     label: options.Label = None,
@@ -274,7 +282,9 @@ def agreement(
         float | None, typer.Option(help="Smallest value that counts as yes. Default: 0.5.")
     ] = None,
     assume: Assume = None,
-    share: Annotated[str | None, _guess_option(help="Share of yes, by labels and judge; for kappa.")] = None,
+    share: Annotated[
+        str | None, _guess_option(help="Share of rows that labels and judge both call yes; for kappa.")
+    ] = None,
     power: Power = "80%",
     cluster: options.Cluster = None,
     db: options.Database = None,
@@ -321,20 +331,23 @@ def _check_source(pilot: list[str] | None, **guess: object) -> None:
     given = [f"--{name}" for name, value in guess.items() if value is not None]
     names = " or ".join(f"--{name}" for name in guess)
     if pilot and given:
-        raise UsageError(f"{given[0]} is a guess; a pilot replaces it.", hint="Leave out one of them.")
+        raise UsageError(
+            f"{given[0]} cannot be combined with --pilot, which replaces this guess.",
+            hint="Leave out one of them.",
+        )
     if not pilot and len(given) != 1:
         raise UsageError("Give a pilot or one guess of the spread.", hint=f"Give --pilot RUN, or {names}.")
 
 
 def _one(pilot: list[str]) -> str:
     if len(pilot) > 1:
-        raise UsageError("Give one pilot.", hint="Two pilots are for a difference.")
+        raise UsageError("Give one pilot.", hint="Only a plan of a difference takes two pilots.")
     return pilot[0]
 
 
 def _required(metric: str | None) -> str:
     if metric is None:
-        raise UsageError("A pilot needs a metric.", hint="Give -m NAME.")
+        raise UsageError("--pilot needs a metric.", hint="Give -m NAME.")
     return metric
 
 

@@ -219,7 +219,7 @@ def _plane(request: _Request) -> Chart:
 
     view = plane(request.database, request.record, most=_POINTS)
     if view is None or not view.points:
-        raise _NotPossibleError("no metric stored θ(r, c) and θ(r, q), as sgi does")
+        raise _NotPossibleError("no metric of the run stores the angles θ(r, c) and θ(r, q); sgi does")
     return plane_figure(view)
 
 
@@ -273,7 +273,7 @@ def _correlation(request: _Request) -> Chart:
 
     matrix = correlation(request.columns)
     if matrix is None:
-        raise _NotPossibleError("fewer than two of its metrics vary")
+        raise _NotPossibleError("fewer than two of its metrics have different values")
     return correlation_figure(matrix)
 
 

@@ -28,7 +28,7 @@ _UNITS = {None: 1, "s": 1, "m": 60, "h": 3600}
 Data = Annotated[
     str,
     typer.Argument(
-        help="Name of the data, traces for the hours of live traces, or a run with this data.",
+        help="Name of the data, a run with this data, or 'traces' for live traces (one run an hour).",
         metavar="DATA|RUN",
         show_default=False,
     ),
@@ -51,7 +51,7 @@ WebhookUrl = Annotated[
     ),
 ]
 Once = Annotated[
-    bool, typer.Option("--once", help="Check the newest run, and exit with 4 if it is an alert.")
+    bool, typer.Option("--once", help="Check the newest run, and exit with 4 if it raises an alert.")
 ]
 ExitCode = Annotated[
     bool, typer.Option("--exit-code", help="Without --once: exit with 4 at the first alert.")
@@ -130,7 +130,7 @@ class _Watcher:
         return result.alert
 
     def check_again(self) -> bool:
-        """Do the same as `check`, but only report that the database cannot be read, or has no run left."""
+        """Like `check`, but only print a message if the database cannot be read or has no run."""
         try:
             return self.check()
         except (StoreError, UnknownNameError) as error:

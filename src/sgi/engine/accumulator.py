@@ -62,7 +62,7 @@ class ClusterAccumulator:
         self._texts: dict[int, str] = {}
 
     def add(self, sample: Sample) -> None:
-        """Add the next row."""
+        """Add the next row of the data to its cluster."""
         position = len(self._numbers)
         code = self._codes.setdefault(sample.cluster(position, self.by), len(self._codes))
         self._numbers.append(code)

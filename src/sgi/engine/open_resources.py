@@ -73,7 +73,7 @@ async def open_judge(options: RunOptions) -> AsyncIterator[Judge]:
         if options.judge.batch and cache is False:
             hint = "Remove --no-cache and --no-texts, or ask without a batch."
             raise UsageError(
-                "A batch is remembered in the file of cached replies, and there is none.", hint=hint
+                "Batches of requests need the file of cached replies, which is disabled.", hint=hint
             )
         async with open_service(options.judge, replies, again=options.retry_failed, **files) as service:
             yield service

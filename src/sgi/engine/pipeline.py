@@ -224,7 +224,7 @@ class _Stream:
 
     @cached_property
     def judgements(self) -> int:
-        """The largest expected number of judgements: the rows with the fields of each judged metric."""
+        """The maximum number of judgements: for each judged metric, the rows with its fields."""
         plan = self.pipeline.plan
         return sum(
             min((plan.present.get(name, 0) for name in metric.spec.needs), default=plan.rows)

@@ -388,7 +388,7 @@ def check_repeat_judge(times: int, metrics: Sequence[AnyMetric], cluster: str) -
 
 
 def open_option_dataset(options: RunOptions, data: DataLike | None = None) -> Dataset:
-    """Open the file that the options name, or other data, as the options say."""
+    """Open ``data``, or by default the file of the options, with the reading settings of the options."""
     place = options.rows_file if data is None else data
     rows = open_dataset(place, columns=options.columns or None, encoding=options.encoding)
     dataset = SplitContexts(rows, options.split_contexts)

@@ -134,7 +134,7 @@ def check_files(options: RunOptions) -> None:
             continue
         other = names.setdefault(path.resolve(), name)
         if other != name:
-            raise UsageError(f"{path} is both {other} and {name}.", hint="Name another file.")
+            raise UsageError(f"{path} is given both as {other} and as {name}.", hint="Name another file.")
         if path is not options.data:
             check_target(path)
 

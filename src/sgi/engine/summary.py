@@ -278,7 +278,7 @@ def reasons_without_interval(metrics: Iterable[MetricSummary]) -> list[str]:
 
 
 def without_interval(reasons: Iterable[tuple[str, str]], *, what: str = "interval") -> list[str]:
-    """Return one line for each reason, with the names that share it.
+    """Return one line for each reason without interval, with the metrics that share the reason.
 
     >>> without_interval([("a", "too few"), ("b", ""), ("c", "too few")])
     ['No interval for a, c: too few.']

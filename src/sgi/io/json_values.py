@@ -41,7 +41,7 @@ Items = dict[str, list[dict[str, Any]]]
 
 
 def nest(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
-    """Collect the attributes that conventions know; lists with flat keys become lists of objects.
+    """Collect the attributes of trace conventions; lists with flat keys become lists of objects.
 
     >>> nest([("input.value", "Who?"), ("retrieval.documents.0.document.content", "A."), ("http.url", "x")])
     {'input.value': 'Who?', 'retrieval.documents': [{'document.content': 'A.'}]}

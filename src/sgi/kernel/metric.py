@@ -356,7 +356,7 @@ class AnyMetric(ABC):
         return self
 
     def prepare(self, rows: Any, /) -> Any:
-        """Compute once what ``score`` and the text-listing methods receive; the default is the rows."""
+        """Compute the input of ``score`` and of the methods that list texts; by default the rows."""
         return rows
 
     @abstractmethod
@@ -383,7 +383,7 @@ class Metric(AnyMetric, Generic[P]):
     """
 
     def prepare(self, rows: Batch, /) -> P:
-        """Compute once what `score` and the methods that list texts receive; by default the batch."""
+        """Compute the input of `score` and of the methods that list texts; by default the batch."""
         return cast("P", rows)
 
     @abstractmethod

@@ -139,7 +139,7 @@ def check_unique(field: str, ids: Sequence[str]) -> None:
 
 
 def check_lengths(fields: Mapping[str, Sequence[object]]) -> None:
-    """Raise a ValueError if a field has another number of values than the first field."""
+    """Raise a ValueError if the fields have different numbers of values."""
     (first, values), *others = fields.items()
     for name, other in others:
         if len(values) != len(other):

@@ -101,7 +101,7 @@ class EntailmentTable:
         if shapes != {(len(pairs),)}:
             message = f"{model} returned probabilities of shape {sorted(shapes)} for {len(pairs)} pairs."
             raise EmbedderError(
-                message, hint="An entailment model must return one of each kind for each pair."
+                message, hint="An entailment model must return two probabilities for each pair."
             )
         contradiction = np.where(np.isnan(scores.contradiction), 0.0, scores.contradiction)
         sound = _is_probability(scores.entailment) & _is_probability(contradiction)

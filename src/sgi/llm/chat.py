@@ -143,7 +143,7 @@ def _named(names: set[str], message: str) -> set[str]:
 
 
 def omits(names: list[str]) -> str:
-    """Return what SGI does with these parameters, for a message.
+    """Return the end of a message that says which parameters SGI omits.
 
     >>> omits(["seed"])
     'omits seed, as it does with seed=none'

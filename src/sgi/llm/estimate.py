@@ -120,5 +120,5 @@ class _SilentChat:
         self.fingerprint = fingerprint
 
     async def complete(self, call: Call, /) -> NoReturn:
-        """Raise `_UnknownCallError`."""
+        """Raise an error, because no reply to the call is known and nothing is sent."""
         raise _UnknownCallError(call)

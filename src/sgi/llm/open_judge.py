@@ -130,7 +130,7 @@ def _open_client(
         return openai_client(service, spec)
     if cache is None:
         raise UsageError(
-            "This judge cannot be asked in batches here.", hint="Remove batch from its settings."
+            "Batches of requests are not supported here.", hint="Remove batch from its settings."
         )
     from sgi.llm.batch import batch_client
 

@@ -35,7 +35,7 @@ def is_local_only() -> bool:
 
 @contextmanager
 def quiet_hub() -> Iterator[None]:
-    """Context manager for an import and use of the hub without its messages: our error says what failed."""
+    """Context manager that silences the messages of the Hugging Face hub; SGI reports errors itself."""
     logger = logging.getLogger("huggingface_hub")
     level = logger.level
     logger.setLevel(logging.ERROR)  # of retries

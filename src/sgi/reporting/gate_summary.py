@@ -180,7 +180,7 @@ def gate_summary(
     comparison: Comparison | None = None,
     notes: Iterable[str] = (),
 ) -> str:
-    """Return the summary: Markdown that GitHub and GitLab render.
+    """Return the summary of a gate as Markdown for GitHub and GitLab.
 
     Args:
         report: the decisions.

@@ -43,7 +43,7 @@ def importance(metric: str) -> int:
 
 
 def share_of_range(metric: str, value: float | None) -> float | None:
-    """Return the place of a value in the finite range of its metric, from 0 to 1; None without such a range.
+    """Return the position of a value in the finite range of its metric, from 0 to 1; None if infinite.
 
     >>> share_of_range("rouge_l", 0.25), share_of_range("sgi", 0.25), share_of_range("unknown", 0.25)
     (0.25, None, None)

@@ -253,7 +253,7 @@ class Scorer:
             require_resources([metric], resources)
             if missing := extra_embedders([metric], resources.names):
                 message = f"The metric {metric.canonical!r} needs a model that is not loaded: {missing[0]}."
-                raise UsageError(message, hint=f"The open models: {', '.join(resources.names)}.")
+                raise UsageError(message, hint=f"Open models: {', '.join(resources.names)}.")
 
     @property
     def waiting(self) -> int:

@@ -60,7 +60,7 @@ class MonotoneBounds:
     def widen(
         self, scores: ArrayLike, ends: tuple[Floats, Floats], *, everywhere: bool
     ) -> tuple[Floats, Floats]:
-        """Return wider ends of intervals at these scores.
+        """Widen intervals of probabilities at these scores as far as the bounds require.
 
         An upper end is at least the upper bound of the lowest scores, and 1 where no false row is near; a
         lower end likewise. ``everywhere``: the interval also contains both bounds.

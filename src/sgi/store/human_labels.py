@@ -45,7 +45,7 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """The rows of a run, with all that labels are matched by; valid until the rows change.
+    """The rows of a run with the keys that labels are matched by; valid until the rows change.
 
     Attributes:
         ids: the id of each committed row, shape (n,).

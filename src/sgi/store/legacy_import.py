@@ -97,7 +97,7 @@ class _OldTable:
         return groupby(rows, key=lambda row: row.get(_RUN))
 
     def metrics(self) -> list[_Metric]:
-        """Return the metrics: a share if all its numbers are from 0 to 1."""
+        """Return the metrics of the table; a metric with all values from 0 to 1 counts as a share."""
         metrics = []
         for name in self._metrics:
             finite = f"typeof({name}) IN ('integer', 'real') AND abs({name}) < 9e999"

@@ -167,7 +167,7 @@ class RowLine:
 
 @dataclass(frozen=True)
 class RowPage:
-    """Some rows of a run.
+    """One page of the rows of a run.
 
     Attributes:
         metrics: canonical names of the shown metrics, one for each column.
@@ -194,7 +194,7 @@ def row_page(
     cached: Callable[[RowQuery, Callable[[], Positions]], Positions] = lambda _, make: make(),
     shown: Collection[str] | None = None,
 ) -> RowPage:
-    """Return a page of the scored rows of a run; the last page if the requested one does not exist.
+    """Return a page of the scored rows of a run; a number beyond the end gives the last page.
 
     ``cached`` computes, or returns from a cache, the positions of all rows that a query selects, on all
     pages. ``shown`` selects the metrics; None for all.

@@ -32,7 +32,7 @@ def require_free_name(connection: Connection, name: str, *, otherwise: str = "")
     other = connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.name == name)).first()
     if other is not None:
         hint = f"Choose another name{f', or {otherwise}' if otherwise else ''}."
-        raise UsageError(f"A run called {name!r} is already there ({other.id}).", hint=hint)
+        raise UsageError(f"A run called {name!r} already exists ({other.id}).", hint=hint)
 
 
 def free_name(name: str, taken: Container[str]) -> str:

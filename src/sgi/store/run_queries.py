@@ -145,7 +145,7 @@ def page_of_runs(
     descending: bool = True,
     values: Mapping[str, float] | None = None,
 ) -> RecordPage:
-    """Return one page of the runs that `list_runs` finds, in one snapshot; at most the last page.
+    """Return a page of the runs that `list_runs` finds; a number beyond the end gives the last page.
 
     ``values`` has the number of each run for ``sort="value"``; runs without one come last. Runs that are
     equal in the order are the newest first.
@@ -367,5 +367,5 @@ def run_metrics(run: str) -> sa.Select[Any]:
 
 
 def metric_ids(connection: Connection, run: str) -> dict[str, int]:
-    """Return the number of each metric of a run, by canonical string."""
+    """Return the database id of each metric of a run, by canonical string."""
     return {row.metric: row.id for row in connection.execute(run_metrics(run))}

@@ -163,7 +163,7 @@ class _Importer:
             self.skipped.add(row["id"])
             return None
         if row["id"] in self.new:
-            raise ValueError("the file holds the run twice")
+            raise ValueError("the file contains the run twice")
         self.new[row["id"]] = line
         if row["name"] is None:
             return row
@@ -278,7 +278,10 @@ def _line(value: Any) -> bytes:
 
 def _check_suffix(file: Path) -> None:
     if not file.name.endswith(_SUFFIXES):
-        raise StoreError(f"{file} is not named as an export.", hint=f"It ends in {' or '.join(_SUFFIXES)}.")
+        raise StoreError(
+            f"{file} does not have the suffix of an export.",
+            hint=f"Use a name that ends in {' or '.join(_SUFFIXES)}.",
+        )
 
 
 @contextmanager

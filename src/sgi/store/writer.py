@@ -190,7 +190,7 @@ class Writer:
             self.lease.renew(connection)
             if not _is_complete(connection, self.run):
                 hint = f"Resume the run {self.run}."
-                raise StoreError(f"Not every row of the run {self.run} is there.", hint=hint)
+                raise StoreError(f"Some rows of the run {self.run} are missing.", hint=hint)
             update_run(connection, self.run, finished_at=now(), stopped=None, summary=summary)
             self.lease.release(connection)
 

@@ -82,7 +82,7 @@ class Benchmark:
         """Open the files as a dataset; None as a path searches for them."""
         if columns:
             hint = "Leave the mapping out, or name the file without the benchmark."
-            raise UsageError(f"The columns of {self.name} are known.", hint=hint)
+            raise UsageError(f"The columns of {self.name} are fixed and cannot be mapped.", hint=hint)
         if encoding is not None:
             raise UsageError("Only files of text have an encoding.", hint="Leave out `encoding`.")
         place = self.find() if path is None else path

@@ -128,7 +128,7 @@ class Study:
         return embed_answers(model, self.embedders[model], texts, self.listener).rows
 
     def rows(self, name: SampleName) -> Selection:
-        """Return the rows of a sample."""
+        """Return the answers that a named sample selects."""
         return self._selections[name]
 
     @cached_property
@@ -136,7 +136,7 @@ class Study:
         return {name: select(self.answers, name, seed=self.seed) for name in SAMPLES}
 
     def draws(self, name: SampleName) -> tuple[NDArray[np.int64], ...]:
-        """Return the rows of `DRAWS` samples with consecutive seeds; none for ``full``."""
+        """Return the row numbers of `DRAWS` random samples with consecutive seeds; none for ``full``."""
         if name not in self._draws:
             count = 0 if name == "full" else DRAWS
             draws = (select(self.answers, name, seed=self.seed + draw).rows for draw in range(count))

@@ -20,7 +20,7 @@ Text = Annotated[str, Form()]
 
 @router.get("/login")
 def ask(request: Request) -> Response:
-    """Show the form."""
+    """Show the login form."""
     further = local(request.query_params.get("next", "/"))
     return page(request, "login.html", further=further, problem="")
 

@@ -58,11 +58,11 @@ class ListParameters(FormParameters):
         return self.order == "down" if self.order else self.sort not in {"name", "data"}
 
     def address(self, **changes: object) -> str:
-        """Return the address of the list with changes; defaults are left out."""
+        """Return the link to the list with these changes of its parameters, without defaults."""
         return with_query("/", self.query_values(**changes))
 
     def sorted_by(self, sort: RunSort) -> tuple[str, str]:
-        """Return the address that sorts by a column, again for the other direction, and its `aria-sort`."""
+        """Return the link that sorts by a column, or reverses its order, and the value of `aria-sort`."""
         column = ListParameters(sort=sort)
         present = "none"
         if sort == self.sort:

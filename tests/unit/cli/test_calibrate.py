@@ -286,4 +286,4 @@ def test_a_defined_metric_is_calibrated_by_its_name(sgi, tmp_path):
     assert "The calibration has another definition of short than" in refused.err
     content["define"] = "metrics.toml"
     (tmp_path / "quality.calibration.json").write_text(json.dumps(content))
-    assert "define: definitions are an object" in sgi(*run, "--name", "four").err
+    assert "define: expected an object with definitions" in sgi(*run, "--name", "four").err

@@ -304,7 +304,7 @@ def test_a_cost_limit_stops_before_the_next_batch():
 
 @pytest.mark.parametrize("kind", ["azure", "anthropic", "google", "ollama"])
 def test_other_services_are_refused(kind):
-    with pytest.raises(UsageError, match="does not know the batches"):
+    with pytest.raises(UsageError, match="does not support batches"):
         JudgeSpec(model=f"{kind}:m", batch=True)
 
 

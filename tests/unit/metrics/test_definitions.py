@@ -334,5 +334,5 @@ def test_shared_parts_with_models_give_the_same_scores():
 def test_judged_definitions_that_use_each_other_too_often_are_refused():
     rubric = {"metric": "rubric", "scale": [[1, "bad"], [2, "good"]]}
     tables = levels(4, 8, lambda item: rubric | {"criteria": f"Is it {item}?"})
-    with pytest.raises(UsageError, match=r"judged metrics 4,096 times, above 1,000"):
+    with pytest.raises(UsageError, match=r"judged metrics 4,096 times; at most 1,000"):
         read_metrics(tables)

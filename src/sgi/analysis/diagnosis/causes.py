@@ -95,10 +95,10 @@ class Rule:
 
     @property
     def signals(self) -> tuple[str, ...]:
-        """The signals of the conditions, without repeats."""
+        """The names of the signals that the conditions test, without repeats."""
         return tuple(dict.fromkeys(condition.signal for condition in self.when))
 
     @property
     def quoted(self) -> tuple[str, ...]:
-        """The signals in the sentence."""
+        """The names of the signals whose values the sentence shows."""
         return tuple(PLACEHOLDER.findall(self.because))

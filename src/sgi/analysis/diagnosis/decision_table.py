@@ -83,7 +83,7 @@ _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "unknown": No
 
 @dataclass(frozen=True)
 class Decision:
-    """The rule that decides on a row; without one, the reason."""
+    """The rule that gives the cause of a row, or the reason why no rule does."""
 
     rule: Rule | None
     reason: str = ""
@@ -111,7 +111,7 @@ class DecisionTable:
         return tuple(dict.fromkeys(names))
 
     def decide(self, signals: Mapping[str, Signal]) -> Decision:
-        """Return the first rule that holds. Without one, the reason names what is unknown.
+        """Return the first rule that holds, or a reason that names the unknown signals.
 
         A condition on an unknown signal is not met.
         """
@@ -130,12 +130,12 @@ class DecisionTable:
 
 @cache
 def built_in_table() -> DecisionTable:
-    """Return the table of this package."""
+    """Return the built-in decision table of this package."""
     return read_table(Path(str(files("sgi.data") / "diagnosis.toml")))
 
 
 def built_in_text() -> str:
-    """Return the file of the built-in table."""
+    """Return the text of the TOML file with the built-in decision table."""
     return (files("sgi.data") / "diagnosis.toml").read_text(encoding="utf-8")
 
 

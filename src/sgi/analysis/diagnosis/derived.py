@@ -48,12 +48,12 @@ class DerivedMetric(MetricWrapper):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The metric and the change."""
+        """The parameters: the metric, and the change that is made to the rows first."""
         return {"metric": self.metric.canonical, "change": self.change}
 
     @property
     def inner(self) -> AnyMetric:
-        """The metric of the changed rows."""
+        """The metric that scores the changed rows."""
         return self.metric
 
     def prepare(self, rows: Any, /) -> Any:

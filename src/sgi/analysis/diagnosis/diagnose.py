@@ -96,7 +96,7 @@ _REFUSAL = 0.5
 
 
 class Doubt(NamedTuple):
-    """The reason to read a row.
+    """A reason why a person should read a row that has no cause.
 
     Attributes:
         value: from 0 to 1; 1 for the rows to read first.
@@ -110,7 +110,7 @@ class Doubt(NamedTuple):
 
 
 def find_doubt(signals: Mapping[str, Signal]) -> Doubt | None:
-    """Return the strongest doubt about a row; None if none of its signals is known."""
+    """Return the strongest reason to read a row; None if none of its signals is known."""
     known = {name: signals[name] for name in SIGNALS_OF_DOUBT if name in signals}
     for name, value, finding in (
         ("invalid_citations", 1.0, "a citation names a passage that does not exist"),
@@ -288,5 +288,7 @@ def _groups(run: Run, by: str) -> list[str | None]:
     value = column_reader(by, (metadata for metadata, _ in facts))
     groups = [group_name(value(*fact)) for fact in facts]
     if len(set(groups)) > _MAX_GROUPS:
-        raise UsageError(f"The column {by} has {len(set(groups)):,} values; at most {_MAX_GROUPS} groups.")
+        raise UsageError(
+            f"The column {by} has {len(set(groups)):,} values; at most {_MAX_GROUPS} are allowed."
+        )
     return groups

@@ -195,7 +195,7 @@ def gate(
 
 
 def look_of(run: Run, rule: Rule | Check) -> Look | None:
-    """Return the metric and side of a rule or check; None if the run does not have the metric."""
+    """Return the metric and the side of its limit in a rule or check; None if the run lacks it."""
     name, statistic = split_statistic(rule.name if isinstance(rule, Rule) else rule.metric)
     try:
         metric = run.metric(name).metric

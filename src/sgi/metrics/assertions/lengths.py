@@ -73,9 +73,9 @@ class Length(Assertion):
             if type(value) is not int and not (name == "high" and value is None):
                 raise TypeError(f"{name} must be a whole number, not {value!r}")
         if self.low < 0:
-            raise ValueError(f"low must not be negative, as {self.low} is")
+            raise ValueError(f"low must not be negative, not {self.low}")
         if self.high is not None and self.high < self.low:
-            raise ValueError(f"high must be at least low, {self.low}, not {self.high}")
+            raise ValueError(f"high must not be below low ({self.low}), but is {self.high}")
 
     def failure(self, sample: Sample, /) -> Failure | None:
         """Return a failure with the length if it is outside the limits."""

@@ -195,7 +195,7 @@ class RowValue:
 
 
 def scores_of(rows: Sequence[RowValue]) -> Scores:
-    """Join the values of rows."""
+    """Convert the values of all rows to scores."""
     reasons = dict.fromkeys(row.reason for row in rows if row.value is None)
     return Scores.of(
         np.array([np.nan if row.value is None else row.value for row in rows], dtype=np.float64),

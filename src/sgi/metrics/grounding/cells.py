@@ -122,7 +122,7 @@ def have_tables(texts: Sequence[str]) -> bool:
 
 @once_per_text
 def denials_of(text: str) -> tuple[Denial, ...]:
-    """Return the denials of the tables of a text, cached; most texts need not be read for this."""
+    """Return the denials in the tables of a text, cached; a fast check skips most texts."""
     return tables_of(text).denials if _DENIED.search(text) else ()
 
 
@@ -268,7 +268,7 @@ class _Record(NamedTuple):
                 yield Denial(one.start, end, self.row | own, self.row | joined)
 
     def said(self, text: str) -> Iterator[frozenset[str]]:
-        """Yield the keys with another value."""
+        """Yield the keys whose value is not "no" or "false"."""
         return (self.row | one.key for one in self.entries if not _NO.fullmatch(text, *one.value))
 
 

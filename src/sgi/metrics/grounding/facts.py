@@ -170,7 +170,7 @@ class Name(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Identifier(Fact):
-    """A code, version or telephone number: equal, or not there."""
+    """A code, version or telephone number: only an equal one supports it."""
 
     kind = FactKind.IDENTIFIER
 

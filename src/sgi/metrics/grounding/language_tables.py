@@ -279,7 +279,7 @@ def language_of(text: str) -> Language:
 
 @once_per_text
 def has_aside(text: str) -> bool:
-    """Return whether a text has a word of `Language.aside`, cached: called for each value of a sentence.
+    """Return whether a text has a word of `Language.aside`, cached for speed.
 
     >>> [has_aside(text) for text in ("Pro costs $49.", "Unlike Plus, Pro costs $49.")]
     [False, True]

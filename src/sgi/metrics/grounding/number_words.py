@@ -22,7 +22,10 @@ _FOUR, _SIX, _TEN, _TWENTY = 4, 6, 10, 20
 
 
 class SpeltNumber(NamedTuple):
-    """A number in words, from character ``start`` to ``end``; ``step`` is its last scale, or 1."""
+    """A number in words, from character ``start`` to ``end``.
+
+    ``step`` is the value of its last scale word, such as 1,000 for "thousand", or 1.
+    """
 
     start: int
     end: int

@@ -72,7 +72,7 @@ class Match(NamedTuple):
 
     @classmethod
     def at(cls, fact: Fact, how: str) -> Match:
-        """Return the match of a fact of the passage."""
+        """Build the match from the passage's fact that states or contradicts the checked fact."""
         return cls(fact.text, fact.start, fact.end, how)
 
 

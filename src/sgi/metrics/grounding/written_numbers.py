@@ -255,7 +255,7 @@ NUMBER = re.compile(
 
 
 class Numeral(NamedTuple):
-    """A number, the value of one step of its last digit, and another reading of its marks."""
+    """A number, the unit of its last digit, and its value if comma and point are read otherwise."""
 
     value: float
     step: float
@@ -263,7 +263,7 @@ class Numeral(NamedTuple):
 
 
 def read_number(match: re.Match[str], language: Language) -> Numeral:
-    """Read a match of `NUMBER`; the mark of three last digits is read by the rules of the language.
+    """Parse a match of `NUMBER`; the language decides whether "1.250" means 1.25 or 1,250.
 
     >>> from sgi.metrics.grounding.language_tables import language_named
     >>> [read_number(NUMBER.match("1.250"), language_named(code)).value for code in ("en", "de")]

@@ -146,7 +146,7 @@ def _split_labels(name: str | Path, labels: Sequence[str] | None) -> tuple[str |
     if labels is not None:
         raise UsageError(
             f"The name {name} contains labels, and the argument `labels` is set too.",
-            hint="Give the labels in one of both places.",
+            hint="Give the labels either in the name or in `labels`.",
         )
     return match["name"], tuple(label.strip() for label in match["labels"].split(","))
 

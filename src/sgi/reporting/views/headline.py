@@ -179,7 +179,7 @@ def _partial(record: RunRecord) -> str:
 
 @dataclass(frozen=True)
 class RefusalCounts:
-    """Responses to questions of one kind.
+    """Counts of the responses to answerable, or to unanswerable, questions.
 
     Attributes:
         refused: number of refusals.
