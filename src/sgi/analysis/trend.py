@@ -165,7 +165,7 @@ def find_series(database: Database, text: str) -> str:
     Raises:
         UnknownNameError: there is no such data and no such run.
     """
-    if any(run.data == text for run in run_history(database)):
+    if text == TRACES or any(run.data == text for run in run_history(database)):
         return text
     return series_name(find_run(database, text).dataset_name)
 
@@ -182,7 +182,10 @@ def trend(database: Database, data: str, metric: str) -> Trend:
 def trend_of(database: Database, history: Sequence[SeriesEntry], data: str, metric: str) -> Trend:
     """Return the trend of a metric over these runs; see `trend`."""
     if not history:
-        raise UnknownNameError("data", data, hint="No finished run has data of this name; see `sgi runs`.")
+        hint = "No finished run has data of this name; see `sgi runs`."
+        if data == TRACES:
+            hint = "No run of live traces is finished: that of an hour is finished when the hour is over."
+        raise UnknownNameError("data", data, hint=hint)
     name = _canonical(history[-MAX_RUNS:], data, metric)
     points = _points(database, history, name)
     if not points:

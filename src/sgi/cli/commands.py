@@ -7,6 +7,7 @@ taken by another package.
 
 from __future__ import annotations
 
+import re
 from collections import ChainMap, Counter
 from collections.abc import Mapping
 from copy import copy
@@ -77,6 +78,8 @@ _CLUSTER_FUNCTIONS = "sgi.cluster"
 _FROM_PACKAGES = "Plugins"
 _SHORT_EXAMPLES = 6
 _ALL_OPTIONS = "sgi.all_options"
+_WIDTH = 78
+"""Longest line of an example in a help, so that a terminal with 80 columns does not break it."""
 
 
 @cache
@@ -132,7 +135,9 @@ class _LongCommand(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help: only the most important options, or all options on request."""
-        super(_LongCommand, _short(self, ctx)).format_help(ctx, formatter)
+        command = copy(_short(self, ctx))
+        command.help = _wrapped(command.help or "")
+        super(_LongCommand, command).format_help(ctx, formatter)
 
 
 class CommandGroup(TyperGroup):
@@ -210,6 +215,33 @@ def _with_few_examples(text: str) -> str:
     """Return a help text with its first examples."""
     before, title, examples = text.partition("Examples:\n")
     return before + title + "\n".join(examples.splitlines()[:_SHORT_EXAMPLES])
+
+
+def _wrapped(text: str) -> str:
+    r"""Return a help text with one line for each paragraph, which the terminal wraps, and short examples.
+
+    >>> print(_wrapped("One\nparagraph.\n\nExamples:\n  sgi run a.csv"))
+    One paragraph.
+    <BLANKLINE>
+    Examples:
+      sgi run a.csv
+    """
+    paragraphs = [
+        "\n".join(map(_broken, lines)) if any(line.startswith(" ") for line in lines) else " ".join(lines)
+        for lines in map(str.splitlines, text.split("\n\n"))
+    ]
+    return "\n\n".join(paragraphs)
+
+
+def _broken(command: str) -> str:
+    """Break a long command before an option."""
+    lines: list[str] = []
+    for part in re.split(r" (?=-)", command):
+        if lines and len(f"{lines[-1]} {part} \\") <= _WIDTH:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(part)
+    return " \\\n      ".join(lines)
 
 
 def _print_all(context: typer.Context, requested: bool) -> None:

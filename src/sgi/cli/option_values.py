@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from sgi.kernel.metric import AnyMetric
+
+_FIELDS = "id|question|contexts|response|reference|label"
 
 
 def metric_list(texts: list[str]) -> list[str]:
@@ -125,6 +128,8 @@ def column_map(texts: list[str] | None) -> dict[str, str]:
         field = field.strip()
         if not (field and equals):
             raise UsageError(f"Cannot read --map {text!r}.", hint="Write --map field=column.")
+        if re.search(rf",\s*({_FIELDS})=", column):
+            raise UsageError(f"--map {text!r} has two fields.", hint="Write one --map for each field.")
         if field in columns:
             hint = f"To join columns: --map {field}={columns[field]},{column}."
             raise UsageError(f"--map has the field {field!r} twice.", hint=hint)

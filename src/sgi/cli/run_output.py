@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -90,6 +91,11 @@ def _judge_facts(options: RunOptions, usage: Usage | None) -> dict[str, Any]:
     return facts if options.cascade is None else facts | {"cascade": note}
 
 
+def _unknown_price() -> str:
+    known = find_spec("genai_prices") is not None
+    return "unknown price" if known else "unknown price: the published prices are in the extra `judge`"
+
+
 def _fact_text(name: str, value: Any) -> str:
     match value:
         case list():
@@ -97,7 +103,7 @@ def _fact_text(name: str, value: Any) -> str:
         case dict():
             return ", ".join(f"{key} {count:,}" for key, count in value.items())
         case None:
-            return "unknown price" if name == "judge_cost" else "–"
+            return _unknown_price() if name == "judge_cost" else "–"
         case float():
             return f"about ${value:.4f}"
         case int():
@@ -183,7 +189,7 @@ def report_notes(options: RunOptions, report: RunReport, db_option: str) -> list
     if summary.copies:
         notes.append(
             f"In {summary.copies:,} of {summary.labelled:,} labelled rows the response equals the reference,"
-            " so reference-based metrics separate the labels trivially."
+            " so reference-based metrics give these rows their highest value, whatever the label."
         )
     calibrated = None if options.calibration is None else options.calibration.metric
     defined = [metric.canonical for metric in options.define.metrics.values()]

@@ -83,6 +83,7 @@ def watch(
     from sgi.analysis.gate.rules import read_rules
     from sgi.analysis.trend import find_series, require_limits
     from sgi.store.database import open_database
+    from sgi.store.run_history import TRACES
 
     (metric,) = stored_metrics([metric], define)
     seconds = _seconds(interval)
@@ -91,7 +92,8 @@ def watch(
     target = _webhook(webhook)
     with open_database(db, create=False) as database:
         watcher = _Watcher(database, find_series(database, data), metric, limits, target)
-        alert = watcher.check()
+        # The first hour of live traces has no finished run yet; any other unknown name is an error.
+        alert = watcher.check_again() if data == TRACES and not once else watcher.check()
         while not (once or (alert and exit_code)):
             time.sleep(seconds)
             alert = watcher.check_again()

@@ -305,7 +305,7 @@ def _line(summary: MetricSummary) -> str:
 
 
 def _baseline_line(baseline: Baseline) -> str:
-    name = f"  {baseline.name} alone ({baseline.direction} = grounded)"
+    name = f"  {baseline.name} alone ({baseline.direction} = label 1)"
     return f"{name:<74}  {baseline.ranking.auroc:.3f}"
 
 

@@ -208,7 +208,7 @@ def unrecognised_columns(columns: Sequence[str], mapping: Pairs) -> DataError:
     also = f"; {', '.join(missing)} is not there" if missing else ""
     known = "; ".join(f"{name}: {', '.join(NAMES[name][:4])}" for name in NAMES if name in _SCORABLE)
     hint = (
-        f"Known names are, among others, {known}. Name yours with a mapping, as in response=my_column or "
+        f"Known names are, among others, {known}. Name yours with `columns`: response=my_column or "
         "response=outputs.answer."
     )
     if {"role", "content"} <= {*columns}:

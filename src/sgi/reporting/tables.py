@@ -122,7 +122,7 @@ def _ranking_table(metrics: Iterable[MetricSummary], baselines: Iterable[Baselin
         if metric.ranking is not None
     ]
     rankings += [
-        (f"{baseline.name} alone ({baseline.direction} = grounded)", baseline.ranking, None)
+        (f"{baseline.name} alone ({baseline.direction} = label 1)", baseline.ranking, None)
         for baseline in baselines
     ]
     compared = any(difference is not None for _, _, difference in rankings)

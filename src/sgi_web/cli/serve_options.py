@@ -75,7 +75,10 @@ class SiteFlags:
         if self.identity_header is not None:
             self._check_identity_header()
         elif not (self.token or self.view_token) and (self.public_host or proxies or not is_local):
-            hint = f"Set SGI_SERVE_TOKEN to at least {MIN_TOKEN_LENGTH} characters, or serve on 127.0.0.1."
+            hint = (
+                f"Set SGI_SERVE_TOKEN to at least {MIN_TOKEN_LENGTH} characters, or serve on 127.0.0.1 "
+                "without --public-host and --trusted-proxy."
+            )
             raise UsageError("Others can reach the server, so a token is required.", hint=hint)
         self._check_tokens()
         return {

@@ -26,6 +26,11 @@ def database(tmp_path):
         yield opened
 
 
+def test_the_first_hour_of_live_traces_is_named(sgi, database):
+    refused = sgi("study", "watch", "traces", "-m", "grounding", "--once")
+    assert (refused.code, "finished when the hour is over" in refused.err) == (2, True)
+
+
 def test_a_run_after_a_drop_is_an_alert_that_is_sent(sgi, database):
     assert sgi(*WATCH, "--once").code == 0
     add_runs(database, DROP[4:], first=4)

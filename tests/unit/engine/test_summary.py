@@ -72,7 +72,7 @@ def test_baselines_stand_beside_rankings_and_only_there():
     assert [(base.name, base.direction) for base in labelled.baselines] == [("length", "shorter")]
     assert labelled.baselines[0].ranking.auroc == 1.0
     assert (labelled.labelled, labelled.positives) == (4, 2)
-    assert "length alone (shorter = grounded)" in str(labelled)
+    assert "length alone (shorter = label 1)" in str(labelled)
     assert summary_of([1, 2]).baselines == ()
 
 

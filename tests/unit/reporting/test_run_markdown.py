@@ -51,7 +51,7 @@ def test_everything_that_the_view_holds_stands_on_the_page(monkeypatch):
         "| x | 50.00 % | [40.00, 60.00] | 40 / 120 | 1 undefined, 79 failed |",
         "- x: x 3 (60.0 %), wrong 2 (40.0 %)\n",
         "| sgi | 0.750 | [0.700, 0.800] | 60 / 48 |",
-        "| length alone (shorter = grounded) | 0.600 | – | 60 / 48 |",
+        "| length alone (shorter = label 1) | 0.600 | – | 60 / 48 |",
         *(f"- {escape(note)}\n" for note in headline_notes(headline())),
         "- sgi over 108 rows. Largest of 2 bins: 0.5 to 1, with 66.7 % of label 1; 1 to 1.5, with 58.3 %",
         "- The angles θ(r, c) and θ(r, q) of 120 rows: 79 (65.8 %) above the diagonal",

@@ -266,5 +266,5 @@ def headline_notes(headline: Headline) -> Iterator[str]:
     if headline.copies:
         yield (
             f"In {headline.copies:,} labelled rows the response equals the reference,"
-            " so reference-based metrics separate the labels trivially."
+            " so reference-based metrics give these rows their highest value, whatever the label."
         )
