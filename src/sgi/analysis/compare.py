@@ -63,7 +63,7 @@ class ChangedRow:
 
 @dataclass(frozen=True)
 class MissingPairs:
-    """Pairs without a value on at least one side.
+    """The number of row pairs that have no value in at least one of the two runs.
 
     Attributes:
         base: their status in the base run.
