@@ -304,7 +304,7 @@ def _with_ranges(run: Run) -> Run:
 
 
 def common_metrics(base: Run, new: Run) -> tuple[str, ...]:
-    """Return the metrics of both runs; raise UsageError if one has another range or direction in each."""
+    """Return the metrics of both runs; raise UsageError if a range or direction differs."""
     names = tuple(name for name in base.metrics if name in new.metrics)
     if not names:
         has = (

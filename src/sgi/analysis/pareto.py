@@ -51,7 +51,7 @@ class ParetoMean:
 
 @dataclass(frozen=True)
 class ParetoSystem:
-    """The means of one system on both metrics, and its place relative to the front.
+    """The means of one system on both metrics, and whether it is on the front.
 
     Attributes:
         system: its name.

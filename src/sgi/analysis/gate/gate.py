@@ -222,7 +222,7 @@ def _add_drops(rules: tuple[Rule, ...], against: Run | None, max_drop: float | N
         names = dict.fromkeys([rule.metric for rule in rules] or against.metrics)
         rules += tuple(Rule(name, Condition.MAX_DROP, limit) for name in names if name not in own)
     if not rules:
-        raise UsageError("The gate has no rules.", hint='Give one, such as "faithfulness>=0.8".')
+        raise UsageError("The gate has no rules.", hint='Give a rule, such as "faithfulness>=0.8".')
     has_drops = any(rule.condition is Condition.MAX_DROP for rule in rules)
     if (against is None) == has_drops:
         raise UsageError(_NO_BASELINE if has_drops else _NO_DROP, hint=_BOTH)

@@ -118,7 +118,7 @@ class PreparedRow:
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """The index of each of these passages in the row's contexts."""
+        """The index of each passage that is not blank in the row's contexts."""
         return self.source.positions
 
     @cached_property
