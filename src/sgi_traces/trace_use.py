@@ -64,7 +64,7 @@ class TraceUse:
             self.sources[target] = dict.fromkeys(texts)
 
     def columns(self, mapped: Mapping[str, str] | None = None) -> ColumnUse:
-        """Return the counts as the use of columns; ``mapped`` are the user's own columns."""
+        """Return the counts as a `ColumnUse`; ``mapped`` are the columns that the user mapped."""
         own = mapped or {}
         notes = [f"{self.format}: {self.parts()} gave {_number(self.rows, 'row')}:"]
         if self.unanswered:

@@ -64,7 +64,7 @@ def is_htmx_part(request: Request) -> bool:
 
 
 def attachment(body: bytes, name: str, media_type: str) -> Response:
-    """Return a file that the browser stores."""
+    """Return a response that the browser saves as a file."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(body, headers=headers, media_type=media_type)
 

@@ -132,7 +132,7 @@ class UploadForm(BaseModel):
 
     @property
     def read(self) -> dict[str, Any]:
-        """The settings about reading. A field whose columns equal the detected ones is not mapped."""
+        """The settings for reading the file, without fields that use the detected columns anyway."""
         values = {name: from_field(str(value).strip()) for name, value in (self.model_extra or {}).items()}
         given = {name: values[f"{MAP}{name}"] for name in NAMES if f"{MAP}{name}" in values}
         mapped = {name: text for name, text in given.items() if text != values.get(f"{DETECTED}{name}")}

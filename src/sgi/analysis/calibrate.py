@@ -295,7 +295,7 @@ class _Fit:
         raise UsageError(message, hint=hint)
 
     def calibration(self, target: Target | None, bins: int) -> CalibrationFile:
-        """Fit the map, and the thresholds of the target."""
+        """Fit the probability map, and thresholds if a target is given."""
         rows, record, column = self.rows, self.record, self.column
         try:
             folds = grouped_folds(rows.truth, rows.clusters)

@@ -62,7 +62,7 @@ class ChangedRow:
 
 @dataclass(frozen=True)
 class MissingPairs:
-    """Pairs without a value on at least one side.
+    """The number of row pairs that have no value in at least one of the two runs.
 
     Attributes:
         base: their status in the base run.
@@ -303,7 +303,7 @@ def _with_ranges(run: Run) -> Run:
 
 
 def common_metrics(base: Run, new: Run) -> tuple[str, ...]:
-    """Return the metrics of both runs; raise UsageError if one has another range or direction in each."""
+    """Return the metrics of both runs; raise UsageError if a range or direction differs."""
     names = tuple(name for name in base.metrics if name in new.metrics)
     if not names:
         has = (

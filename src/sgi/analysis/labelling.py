@@ -87,7 +87,7 @@ class DrawnLabels:
 
 @dataclass(frozen=True, eq=False)
 class Labelling:
-    """The state of labelling a run.
+    """The progress of labelling a run, and what its labels show.
 
     Attributes:
         labels: the labels.
@@ -116,7 +116,7 @@ class Labelling:
 
 
 def labelling(database: Database, record: RunRecord) -> Labelling:
-    """Return the state of labelling a run."""
+    """Return the progress of labelling a run, and what its labels show."""
     labels = run_labels(database, record)
     values = labels.values()
     metrics: tuple[MetricAgreement, ...] = ()

@@ -21,7 +21,7 @@ Verdict = Literal["surely on the front", "perhaps on the front", "perhaps domina
 
 @dataclass(frozen=True)
 class ParetoMetric:
-    """One of the two metrics.
+    """One of the two metrics of a Pareto front.
 
     Attributes:
         metric: its canonical string.
@@ -51,7 +51,7 @@ class ParetoMean:
 
 @dataclass(frozen=True)
 class ParetoSystem:
-    """One system on both metrics.
+    """The means of one system on both metrics, and whether it is on the front.
 
     Attributes:
         system: its name.
@@ -71,7 +71,7 @@ class ParetoSystem:
 
 @dataclass(frozen=True)
 class Pareto(NotebookRepr):
-    """Systems on two metrics, and which of them no other system beats.
+    """A Pareto front: systems on two metrics, and which of them no other system beats.
 
     Attributes:
         quality: the first metric.

@@ -69,7 +69,7 @@ class Source:
 
 @dataclass(frozen=True)
 class PowerPoint:
-    """The power of one number of clusters.
+    """A point of the power curve: a number of clusters, and its power.
 
     Attributes:
         count: the number.

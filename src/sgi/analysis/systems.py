@@ -316,7 +316,7 @@ class GroupMean:
 
 @dataclass(frozen=True)
 class SystemGroup:
-    """The systems on one metric in one group; ``units`` have a value for every system.
+    """The systems on one metric in one group of questions; ``units`` have a value for every system.
 
     Attributes:
         group: the value of the column.

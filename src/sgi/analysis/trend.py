@@ -84,7 +84,7 @@ MIN_SEARCHED = 2
 
 @dataclass(frozen=True)
 class TrendPoint:
-    """The summary of the metric in a run.
+    """One run of a trend, with the summary of the metric in this run.
 
     ``obstacle`` says why the run is not comparable with the run before, so that a new part of the series
     begins; empty if it is. ``level`` is the mean between the change points around the run; None if the run

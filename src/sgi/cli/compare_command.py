@@ -117,7 +117,7 @@ def _check(runs: list[str], systems: LeaderboardOptions, margin: float | None) -
         )
     if margin is not None and systems.applies_to(len(runs)):
         raise UsageError(
-            "--margin needs exactly two runs.", hint="Leave it out, or compare the runs in pairs."
+            "--margin needs exactly two runs.", hint="Leave out --margin, or compare the runs in pairs."
         )
 
 

@@ -62,7 +62,7 @@ def duel(
     from sgi import api_analysis
 
     if "model" not in values.get("judge", {}):
-        raise UsageError("--judge is required.", hint="Name one: --judge openai:NAME.")
+        raise UsageError("--judge is required.", hint="Name a judge: --judge openai:NAME.")
     if out is not None:
         check_target(out)  # before the first request is paid
     with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):

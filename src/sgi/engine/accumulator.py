@@ -106,7 +106,7 @@ class ClusterAccumulator:
 
 
 def clustering_of(samples: Sequence[Sample], by: str, name: str) -> Clustering:
-    """Cluster rows in memory; error messages call the data ``name``.
+    """Assign rows in memory to clusters; ``name`` is the data's name in error messages.
 
     Raises:
         UnknownNameError: ``by`` names a column that no row has.

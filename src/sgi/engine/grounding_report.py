@@ -75,7 +75,7 @@ def unsupported_sentences(evidence: EvidenceMap) -> tuple[str, ...]:
 def grounding_report(
     sample: Sample, scores: Scores, row: int, others: Iterable[Scores] = ()
 ) -> GroundingReport:
-    """Return the report of a row.
+    """Return the grounding report of a scored row.
 
     Args:
         sample: the row.

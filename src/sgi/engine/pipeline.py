@@ -60,7 +60,7 @@ _IN_FLIGHT_BATCHED = 40
 
 @dataclass(frozen=True)
 class RunReport:
-    """The report of a run.
+    """What the scoring of a run returns: failures, rejected rows, judge usage and used columns.
 
     Attributes:
         failures: the failed rows of the metric with the largest share of them.

@@ -140,7 +140,7 @@ def check_files(options: RunOptions) -> None:
 
 
 def require_resumable(record: RunRecord) -> None:
-    """Raise a RunMismatchError for an imported, rescored or application run."""
+    """Raise a RunMismatchError for a run that was imported, rescored or made by an application."""
     if not {"imported_from", "service", "rescored_from"}.isdisjoint(record.spec):
         raise RunMismatchError(f"The run {record.label} was not made by `sgi run`, and cannot be resumed.")
 

@@ -69,7 +69,7 @@ class Plan:
     without_unit: tuple[str, ...] = ()
 
     def columns_of(self, name: str) -> tuple[str, ...]:
-        """Return the columns of a field whose whole value it uses."""
+        """Return the columns that a field uses as a whole, not by a path inside them."""
         if name in self.composed:
             return tuple(source.column for source in self.composed[name] if not source.path)
         return (self.fields[name],) if name in self.fields else ()

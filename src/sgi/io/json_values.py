@@ -79,7 +79,7 @@ def _place(key: str) -> tuple[tuple[str, int] | None, str]:
 
 
 def list_items(attributes: Mapping[str, object], names: Iterable[str]) -> Items:
-    """Return the lists with these names: values of nested objects are under dotted keys, too.
+    """Return the lists in these attributes; values of nested objects also get dotted keys.
 
     >>> list_items({"evaluations": '[{"evaluation": {"name": "a"}}]'}, ["evaluations"])
     {'evaluations': [{'evaluation': {'name': 'a'}, 'evaluation.name': 'a'}]}

@@ -117,7 +117,7 @@ def write_arrow(source: Any, request: dict[str, Any], stream: Any) -> None:
 
 
 def write_slice(writer: Any, batch: Any, before: int, request: dict[str, Any]) -> None:
-    """Write the rows with their repeated values in full, in smaller parts if they do not fit."""
+    """Write rows with repeated values written out, in smaller parts if they exceed the memory."""
     try:
         plain = batch.cast(plain_schema(batch.schema))
     except MemoryError:

@@ -78,7 +78,7 @@ class Citation(BaseModel):
 
 
 class AnswerCosts(NamedTuple):
-    """Costs of an answer; None if unknown. The names are the names of the fields of a sample."""
+    """Costs of an answer; None if unknown. They are named as the fields of a sample."""
 
     latency_ms: float | None = None
     prompt_tokens: int | None = None
@@ -91,7 +91,7 @@ NO_COSTS = AnswerCosts()
 
 
 class Ranking(NamedTuple):
-    """The ids and scores of the passages of an answer; None if unknown. The names are those of a sample."""
+    """Ids and scores of an answer's passages; None if unknown. They are named as the fields of a sample."""
 
     context_ids: tuple[str, ...] | None = None
     context_scores: tuple[float, ...] | None = None

@@ -121,7 +121,7 @@ class RequestForm:
         return None
 
     def settings(self, all_settings: ModelSettings, limit_name: str) -> ModelSettings:
-        """Return the settings in this form; ``limit_name`` is pydantic-ai's name of the limit of tokens."""
+        """Return the model settings that the service accepts, with the token limit under ``limit_name``."""
         settings = all_settings.copy()
         if "temperature" not in self.sampling:
             settings.pop("temperature", None)

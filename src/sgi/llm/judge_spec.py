@@ -32,7 +32,7 @@ Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class ModelName(NamedTuple):
-    """The parts of a judge's name.
+    """The parts of a judge's name: its kind, the model, and the URL.
 
     >>> ModelName.of("openai:qwen3@http://127.0.0.1:8080/v1")
     ModelName(kind='openai', name='qwen3', url='http://127.0.0.1:8080/v1')

@@ -65,7 +65,7 @@ class Definition(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DefinedMetric(MetricWrapper):
-    """A metric under the name of its definition, with the values of the metric itself.
+    """A metric that a definition names: its name is new, its values are those of the inner metric.
 
     Attributes:
         name: the name of the definition.

@@ -29,7 +29,7 @@ def local_files_only() -> Iterator[None]:
 
 
 def is_local_only() -> bool:
-    """Return whether this is a block of `local_files_only`."""
+    """Return whether the code runs inside a block of `local_files_only`."""
     return _LOCAL_ONLY.get()
 
 

@@ -388,4 +388,4 @@ def _invalid_text(texts: Sequence[object]) -> str:
             text.encode()
         except UnicodeEncodeError as error:
             return f"A text has a lone surrogate at character {error.start}: {text[:60]!a}."
-    return "The tokenizer refused a text."
+    return "The tokenizer cannot tokenize a text."

@@ -77,7 +77,7 @@ class LeaderboardOptions:
 
 @dataclass(frozen=True)
 class LeaderboardView:
-    """Several systems over the same questions.
+    """The ranking of several systems over the same questions, as reports show it.
 
     Attributes:
         title: the names of the runs, or the run and the column that names its systems.

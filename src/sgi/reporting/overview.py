@@ -77,7 +77,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Card:
-    """A number of a run.
+    """One of the main numbers of a run, as the overview shows it.
 
     Attributes:
         title: what it is about: quality, retrieval, coverage, or cost.

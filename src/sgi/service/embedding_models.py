@@ -88,7 +88,7 @@ class UnavailableModel:
         self._reason = reason
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Raise the error for which the model could not be opened."""
+        """Raise the error that prevented the model from being opened."""
         del texts
         raise self._reason
 

@@ -262,7 +262,7 @@ class Scorer:
 
     @property
     def batch_sizes(self) -> Mapping[int, int]:
-        """The number of batches by their number of rows."""
+        """How many batches of each size were scored, by the number of rows in a batch."""
         return self._dispatcher().batch_sizes
 
     @property

@@ -47,7 +47,7 @@ class SeriesEntry:
 
     @property
     def entries(self) -> Mapping[str, Mapping[str, Any]]:
-        """The summaries of its metrics as JSON, by canonical name, not checked; none of a damaged summary."""
+        """The stored metric summaries as unchecked JSON, by canonical name; empty if damaged."""
         try:
             summary = None if self.summary is None else orjson.loads(self.summary)
         except ValueError:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OtherAnswer:
-    """The answer of another run.
+    """The answer of another run to the same question.
 
     Attributes:
         label: name of the run, or its id if it has none.

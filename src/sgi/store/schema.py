@@ -28,7 +28,7 @@ _JSON = sa.JSON(none_as_null=True)  # None is NULL, not JSON's null
 
 
 def now() -> str:
-    """Return the current time for the tables."""
+    """Return the current time in the format in which the tables store times."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 

@@ -53,7 +53,7 @@ class Reason(NamedTuple):
 
 
 def metric_origins(database: Database, runs: Sequence[str], metric: str) -> dict[str, MetricColumn]:
-    """Return the origin of a metric in each run that has it, as columns without values."""
+    """Return, for each run with the metric, its version and provenance as a column without values."""
     table, none = schema.run_metrics, np.zeros(0)
     query = sa.select(table).where(table.c.metric == metric)
     with database.reading() as connection:

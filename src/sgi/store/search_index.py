@@ -123,7 +123,7 @@ def indexed_positions(
 
 
 def fold(connection: Connection, text: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-    """Remove the difference of case; the lower() of SQLite knows only ASCII."""
+    """Convert to lower case in any script, for the search; SQLite's lower() knows only ASCII."""
     if connection.dialect.name != "sqlite":
         return sa.func.lower(text)
     driver: Any = connection.connection.driver_connection

@@ -100,7 +100,7 @@ class _Importer:
     """Number in the file → number here; None if the run is skipped."""
 
     def insert(self, table: sa.Table, lines: Sequence[_Line]) -> None:
-        """Insert the rows of new runs, and rows of the shared tables that are not there."""
+        """Insert the rows of new runs, and the rows of shared tables that the database lacks."""
         readers = [(column.name, column_reader(column)) for column in table.columns]
         placed = [self._read(table, readers, line) for line in lines]
         rows = (tuple(row.values()) for row in placed if row is not None)

@@ -121,7 +121,7 @@ def _check_judge(metrics: Sequence[AnyMetric], *, judge: bool, faults: bool) -> 
     if faults and not judge:
         raise UsageError(
             "A simulation of judge faults needs a judge.",
-            hint="Name one: --judge openai:NAME -m faithfulness.",
+            hint="Name a judge: --judge openai:NAME -m faithfulness.",
         )
     if judge and not judged:
         raise UsageError(
@@ -302,5 +302,5 @@ def _split(
     twice = [name for name, count in times.items() if count > 1]
     if twice:
         message = f"Each change needs its own name, but {twice[0]} is given twice."
-        raise UsageError(message, hint="Give it once, by name or as an object, or rename yours.")
+        raise UsageError(message, hint="Give each only once, by name or as an object, or rename your own.")
     return rows, replies

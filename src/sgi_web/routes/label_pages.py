@@ -88,7 +88,7 @@ class QueueParameters(BaseModel):
     last: str = Field("", description="The row that was labelled before.")
 
     def address(self, run: str, **changes: object) -> str:
-        """Return the address of the queue with these parameters."""
+        """Return the link to the labelling queue with these parameters."""
         values: dict[str, object] = {"by": "" if self.by == "random" else self.by}
         values["each"] = "" if self.each == 1 else self.each
         return with_query(run_path(run, "label"), values | changes)

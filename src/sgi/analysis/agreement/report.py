@@ -137,7 +137,7 @@ class AgreementReport:
 
 
 def rate_verdicts(result: MetricAgreement) -> Iterator[str]:
-    """Describe sensitivity, specificity and the corrected mean.
+    """Describe sensitivity, specificity and the corrected mean of a yes/no metric in words.
 
     >>> half = Estimate(0.5, None, 4)
     >>> next(rate_verdicts(MetricAgreement("squad_em", 8, {}, sensitivity=half, specificity=half)))

@@ -45,7 +45,7 @@ class Failure:
 def assertion_spec(
     name: str, *, needs: Fields = RESPONSE, details: type[object] = AssertionDetails
 ) -> MetricSpec:
-    """Return the spec of an assertion."""
+    """Return the metric spec of an assertion, whose values are 0 and 1."""
     guide = MetricHelp(
         Question.RULES,
         "1: the rule holds. 0: it does not; the details say why. The mean is the share of rows in which it "

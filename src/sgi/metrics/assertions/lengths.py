@@ -73,7 +73,7 @@ class Length(Assertion):
             if type(value) is not int and not (name == "high" and value is None):
                 raise TypeError(f"{name} must be a whole number, not {value!r}")
         if self.low < 0:
-            raise ValueError(f"low must not be negative, not {self.low}")
+            raise ValueError(f"low must be 0 or more, not {self.low}")
         if self.high is not None and self.high < self.low:
             raise ValueError(f"high must not be below low ({self.low}), but is {self.high}")
 

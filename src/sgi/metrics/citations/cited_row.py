@@ -37,7 +37,7 @@ class Target(NamedTuple):
 
 
 class Citation(NamedTuple):
-    """A citation with the indices of the statements that it cites; see `CitationEvidence`."""
+    """A citation, with the indices of the statements it belongs to; see `CitationEvidence`."""
 
     text: str
     start: int | None

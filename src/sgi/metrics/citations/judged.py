@@ -47,7 +47,7 @@ _Question = tuple[int, tuple[int, ...]]
 
 
 class SetVerdict(BaseModel, frozen=True):
-    """Whether contexts together support a statement, by their indices, with the reason of the judge."""
+    """The judge's verdict whether some contexts together support a statement, with its reason."""
 
     statement: int
     contexts: tuple[int, ...]

@@ -253,7 +253,7 @@ class _Record(NamedTuple):
         return (*self.above[-_MAX_DEPTH:], *(stems_in(text, *value) for value in texts))
 
     def cells(self, text: str) -> list[Cell]:
-        """Return the values."""
+        """Return the values of the record as cells."""
         label = self.label(text)
         return [Cell(*one.value, 0, (label, (one.key,))) for one in self.entries]
 

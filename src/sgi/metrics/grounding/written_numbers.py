@@ -255,7 +255,7 @@ NUMBER = re.compile(
 
 
 class Numeral(NamedTuple):
-    """A number, the unit of its last digit, and its value if comma and point are read otherwise."""
+    """A number in a text: its value, the step of its last digit, and its other possible value."""
 
     value: float
     step: float

@@ -227,7 +227,7 @@ class RefusalModel(BaseModel, frozen=True, extra="forbid"):
 
 @lru_cache(maxsize=1)
 def refusal_model() -> RefusalModel:
-    """Load the model that is part of the package."""
+    """Load the fitted refusal model, which is part of the package."""
     return RefusalModel.model_validate_json((files("sgi") / "data" / FILE).read_bytes())
 
 

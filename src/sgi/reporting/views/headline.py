@@ -197,7 +197,7 @@ class RefusalCounts:
 
     @property
     def answered_interval(self) -> Interval | None:
-        """The interval of the share of answers."""
+        """The 95 % interval of the share of these questions that got an answer."""
         if self.interval is None:
             return None
         return replace(self.interval, low=1 - self.interval.high, high=1 - self.interval.low)
