@@ -67,7 +67,7 @@ def check(
       sgi check --c "The tower is 330 m tall." --r "It is 330 m tall." -m "contains(text='330')"
     """
     from sgi.engine.evaluate import evaluate
-    from sgi.engine.given_options import given_options
+    from sgi.engine.open_resources import given_options
     from sgi.engine.plan import merge_metrics
     from sgi.kernel.sample import Sample
     from sgi.metrics.citations.citation_map import first_citation_map

@@ -13,7 +13,7 @@ from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.sample import CONTEXTS, REFERENCE
 from sgi.metrics.grounding.check_facts import Check, Verdict, check_facts
 from sgi.metrics.grounding.language_tables import AnalysedText
-from sgi.text.sentences import sentences
+from sgi.text.tokenizers import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

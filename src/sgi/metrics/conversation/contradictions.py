@@ -14,7 +14,7 @@ from sgi.kernel.sample import RESPONSE, TURNS
 from sgi.metrics.grounding.check_facts import Verdict, check_facts
 from sgi.metrics.grounding.normalize_unicode import normalize_text
 from sgi.text.conversation import ASSISTANT, history
-from sgi.text.sentences import sentence_spans
+from sgi.text.tokenizers import sentence_spans
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
