@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sgi.analysis.given_runs import Db, RunLike
     from sgi.analysis.leaderboard import Leaderboard
     from sgi.analysis.repeats import Repeats
-    from sgi.engine.given_options import JudgeLike, OptionKeywords
+    from sgi.engine.open_resources import JudgeLike, OptionKeywords
     from sgi.engine.progress import Listener
     from sgi.engine.run import Run
     from sgi.engine.run_options import EmbedderLike
@@ -84,7 +84,7 @@ def run(
     >>> stored.name, stored["squad_em"].mean
     ('monday', 1.0)
     """
-    from sgi.engine.given_options import given_options
+    from sgi.engine.open_resources import given_options
     from sgi.engine.runner import start_run
     from sgi.metrics.definitions import Definitions
 
@@ -355,8 +355,7 @@ def duel(
     from sgi.analysis.duel.duel import duel as ask_about_all
     from sgi.analysis.systems import compared_systems
     from sgi.engine.evaluate import run_outside_loop
-    from sgi.engine.given_options import given_options
-    from sgi.engine.open_resources import open_judge
+    from sgi.engine.open_resources import given_options, open_judge
 
     scored = [given_run(run, cluster, db) for run in runs]
     systems = compared_systems(scored, by, allow_different=allow_different)

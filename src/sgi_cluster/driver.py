@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from sgi.engine.accumulator import Accumulator
-from sgi.engine.given_options import given_options
-from sgi.engine.open_resources import open_resources
+from sgi.engine.open_resources import given_options, open_resources
 from sgi.engine.pipeline import RunReport, reject_writer
 from sgi.engine.plan import batches, open_option_dataset, plan_run, planned_batches
 from sgi.engine.progress import Advanced, Finished, Started, silent

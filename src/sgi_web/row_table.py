@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from sgi.engine.review import FINDINGS_FIRST, is_to_check
 from sgi.kernel.metric import Status
 from sgi.reporting.answers_to_check import reason_to_check
-from sgi.reporting.metric_format import has_findings, importance, is_higher_better, share_of_range
+from sgi.reporting.formatting import has_findings, importance, is_higher_better, share_of_range
 from sgi.reporting.views.row_view import SampleView, sample_views
 from sgi.store.database import Database
 from sgi.store.row_query import RowPage, RowQuery, Sort, worst_first

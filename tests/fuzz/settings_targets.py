@@ -22,7 +22,7 @@ from sgi.kernel.errors import SgiError
     weight=40,
 )
 def run_options(data: bytes) -> None:
-    from sgi.engine.given_options import read_options
+    from sgi.engine.open_resources import read_options
     from sgi.engine.run_options import RunOptions
 
     path = saved("run.toml", data)

@@ -54,8 +54,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.calibration_parts import Target
     from sgi.engine.run import Run
-    from sgi.kernel.metric_column import MetricColumn
-    from sgi.kernel.provenance import MetricProvenance
+    from sgi.kernel.metric_column import MetricColumn, MetricProvenance
     from sgi.stats.two_samples import TwoSamples
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord

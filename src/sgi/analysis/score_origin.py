@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.metric_column import MetricColumn
-    from sgi.kernel.provenance import MetricProvenance
+    from sgi.kernel.metric_column import MetricColumn, MetricProvenance
     from sgi.store.run_queries import RunRecord
 
 _NONE_DEFINED: Mapping[str, AnyMetric] = {}

@@ -35,7 +35,7 @@ def annotate(
     """
     from sgi.analysis.trend import find_series
     from sgi.store.database import open_database
-    from sgi.store.trend_annotations import annotate as add_annotation
+    from sgi.store.run_history import annotate as add_annotation
 
     with open_database(db, create=False) as database:
         note = add_annotation(database, find_series(database, data), text, at)

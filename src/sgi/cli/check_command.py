@@ -108,7 +108,7 @@ class CheckedAnswer(NamedTuple):
 def check_answer(sample: Sample, values: Values, metric: list[str] | None = None) -> CheckedAnswer:
     """Score an answer; ``metric`` are further metrics, ``values`` options of a run."""
     from sgi.engine.evaluate import evaluate
-    from sgi.engine.given_options import given_options
+    from sgi.engine.open_resources import given_options
     from sgi.engine.plan import merge_metrics
     from sgi.metrics.citations.citation_map import first_citation_map
     from sgi.text.citation_markers import find_markers

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.cli.console import print_overview
 from sgi.cli.printed_tables import worst_facts
 from sgi.kernel.short_text import metric_label
-from sgi.reporting.metric_format import main_metric
+from sgi.reporting.formatting import main_metric
 from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.views.row_view import rows_to_check
 from sgi.reporting.views.run_view import RunView, earlier_run

@@ -18,7 +18,7 @@ from sgi.cli.option_values import (
 from sgi.cli.options import typer_option
 from sgi.cli.run_output import database_option
 from sgi.engine.flags import Flag
-from sgi.engine.given_options import read_options
+from sgi.engine.open_resources import read_options
 from sgi.engine.run_options import RunOptions
 from sgi.kernel.errors import UsageError
 

@@ -15,8 +15,7 @@ from sgi.cli.printed_tables import progress_of, run_facts, state, worst_facts
 from sgi.cli.run_output import usage_line
 from sgi.kernel.errors import StoreError, UsageError
 from sgi.kernel.short_text import metric_label
-from sgi.reporting.formatting import moment
-from sgi.reporting.metric_format import MetricFormat
+from sgi.reporting.formatting import MetricFormat, moment
 from sgi.reporting.terminal_style import FAINT, style_of
 from sgi.reporting.views.run_header import state_of
 from sgi.reporting.weighted_runs import open_weighted_runs

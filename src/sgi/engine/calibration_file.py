@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.provenance import MetricProvenance
+    from sgi.kernel.metric_column import MetricProvenance
 
 FORMAT: Final = 2
 """The version of the format; a change that older versions cannot read increases it."""

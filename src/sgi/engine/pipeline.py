@@ -13,9 +13,8 @@ import anyio
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.cascade import detector_of
 from sgi.engine.export import output_rows
-from sgi.engine.generate import AnsweredBatch, answer_batch
 from sgi.engine.in_thread import first_error
-from sgi.engine.judge_batch import BatchJudgements, ask_batch
+from sgi.engine.judge_batch import AnsweredBatch, BatchJudgements, answer_batch, ask_batch
 from sgi.engine.open_resources import open_resources
 from sgi.engine.plan import BATCH_SIZE, planned_batches
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started, silent

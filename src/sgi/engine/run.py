@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from sgi.engine.summary import MetricSummary
     from sgi.io.rows import RejectedRow
     from sgi.kernel.clusters import Weighting
-    from sgi.kernel.metric_column import MetricColumn
-    from sgi.kernel.provenance import MetricProvenance
+    from sgi.kernel.metric_column import MetricColumn, MetricProvenance
     from sgi.kernel.sample import Sample
 
 ReadSamples = Callable[[Sequence[int]], "Iterable[Sample]"]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Unpack
 import numpy as np
 from pydantic import BaseModel
 
-from sgi.engine.given_options import ModelKeywords
 from sgi.engine.grounding_report import unsupported_sentences
+from sgi.engine.open_resources import ModelKeywords
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.io.column_names import NAMES
 from sgi.io.columns import checked_mapping, join_names, known_name

@@ -8,8 +8,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.prompts import ReplyModel, estimated_tokens
 from sgi.kernel.protocols import Usage
 from sgi.llm.calls import UsageCounter, price_of
-from sgi.llm.judge import ChatJudge
-from sgi.llm.reply_cache import CachedChat
+from sgi.llm.judge import CachedChat, ChatJudge
 
 if TYPE_CHECKING:
     from sgi.kernel.prompts import Inquiry

@@ -11,9 +11,8 @@ from sgi.kernel.errors import MissingExtraError, UsageError
 from sgi.llm.budget import BudgetedChat
 from sgi.llm.calls import UsageCounter, price_of
 from sgi.llm.cassette import CassettePlayer, CassetteRecorder, cassette_judge
-from sgi.llm.judge import ChatJudge
+from sgi.llm.judge import CachedChat, ChatJudge
 from sgi.llm.judge_spec import DEFAULT_MAX_TOKENS
-from sgi.llm.reply_cache import CachedChat
 from sgi.llm.retry import Limiter, RetryingChat
 
 if TYPE_CHECKING:

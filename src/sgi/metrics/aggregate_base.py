@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.kernel.metric import EntailmentNeeds, TokenNeeds, VectorNeeds
     from sgi.kernel.prompts import Prompt
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.tokens import TokenModel
+    from sgi.kernel.vectors import EntailmentNeeds, TokenNeeds, VectorNeeds
 
 MAX_PARTS = 50
 MAX_DEPTH = 5

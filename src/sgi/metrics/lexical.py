@@ -11,8 +11,7 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from sgi.kernel.details import NoDetails, closed
-from sgi.kernel.metric import Metric, MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.parameters import check_choice
 from sgi.metrics.references import (

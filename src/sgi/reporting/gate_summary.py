@@ -19,8 +19,7 @@ from markupsafe import Markup
 from sgi.analysis.gate.gate import check_name, worst_lines
 from sgi.kernel.short_text import metric_label
 from sgi.reporting import formatting, safe_text
-from sgi.reporting.formatting import beginning
-from sgi.reporting.metric_format import MetricFormat
+from sgi.reporting.formatting import MetricFormat, beginning
 from sgi.reporting.safe_text import plain
 from sgi.reporting.views.headline import headline_notes
 

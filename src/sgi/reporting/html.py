@@ -17,9 +17,8 @@ from sgi.reporting.chart_specs import (
     leaderboard_charts,
     run_charts,
 )
-from sgi.reporting.formatting import beginning, shorten
+from sgi.reporting.formatting import beginning, importance, main_metric, shorten
 from sgi.reporting.html_page import render_page
-from sgi.reporting.metric_format import importance, main_metric
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -15,8 +15,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.short_text import metric_label
 from sgi.reporting.charts import COLOURS, GREY, Dot, dot_chart, nominal, quantitative
 from sgi.reporting.descriptions import describe_pareto, describe_systems, short, short_names
-from sgi.reporting.formatting import NOTHING, probability
-from sgi.reporting.metric_format import MetricFormat, share_of_range
+from sgi.reporting.formatting import NOTHING, MetricFormat, probability, share_of_range
 from sgi.reporting.table import Cell, Table
 from sgi.reporting.views.run_header import unfinished_notes
 

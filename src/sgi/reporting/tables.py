@@ -10,8 +10,15 @@ from sgi.kernel.registry import metric_name
 from sgi.kernel.short_text import metric_label
 from sgi.reporting import formatting
 from sgi.reporting.answers_to_check import flags_tables
-from sgi.reporting.formatting import NOTHING, format_scaled, number, probability, span
-from sgi.reporting.metric_format import MetricFormat, share_of_range
+from sgi.reporting.formatting import (
+    NOTHING,
+    MetricFormat,
+    format_scaled,
+    number,
+    probability,
+    share_of_range,
+    span,
+)
 from sgi.reporting.table import Cell, Table
 from sgi.reporting.views.headline import refusal_views
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 import anyio.to_thread
 
-from sgi.engine.given_options import ModelKeywords, given_options
-from sgi.engine.open_resources import extra_embedders
+from sgi.engine.open_resources import ModelKeywords, extra_embedders, given_options
 from sgi.engine.opened_models import shared_token_encoder
 from sgi.engine.plan import BATCH_SIZE, merge_metrics, missing_judge
 from sgi.engine.resources import Resources, require_resources

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from sgi.kernel.metric import MetricSpec
-    from sgi.kernel.provenance import MetricProvenance
+    from sgi.kernel.metric_column import MetricProvenance
     from sgi.kernel.sample import Sample
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord

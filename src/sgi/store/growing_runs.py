@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from sgi.kernel.errors import RunMismatchError, UnknownNameError, UsageError
 from sgi.kernel.metric import MetricSpec, Status
-from sgi.kernel.provenance import UNOPENED
+from sgi.kernel.metric_column import UNOPENED
 from sgi.kernel.registry import metric
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.store import schema

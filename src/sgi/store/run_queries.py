@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from sgi.kernel.provenance import MetricProvenance
+    from sgi.kernel.metric_column import MetricProvenance
     from sgi.store.database import Database
 
 RunSort = Literal["started", "name", "data", "rows", "value"]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from pydantic import ValidationError
 
+from sgi.kernel.metric_column import MetricProvenance
 from sgi.kernel.parsing import AnyText, Count, Finite, JsonObject, Rows, first_problem, validate
-from sgi.kernel.provenance import MetricProvenance
 from sgi.kernel.sample_parts import Citation, Grade, Turn
 from sgi.kernel.short_text import MAX_METRIC, MAX_NAME, as_name, name_problem
 from sgi.store import schema

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from sgi.kernel.metric import MetricSpec, Scores
+    from sgi.kernel.metric_column import MetricProvenance
     from sgi.kernel.protocols import Usage
-    from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.sample import Sample
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord

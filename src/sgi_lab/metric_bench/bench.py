@@ -34,7 +34,7 @@ from sgi_lab.metric_bench.perturbation import Others, Perturbation
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sgi.engine.given_options import JudgeLike
+    from sgi.engine.open_resources import JudgeLike
     from sgi.engine.progress import Listener
     from sgi.engine.resources import Resources
     from sgi.engine.run_options import EmbedderLike
@@ -216,8 +216,7 @@ class _Work:
 
     async def _fault_scores(self, spec: JudgeSpec, faults: tuple[JudgeFault, ...]) -> FaultScores:
         """Return the scores by fault and metric, with the number of faulty replies."""
-        from sgi.engine.given_options import given_options
-        from sgi.engine.open_resources import open_models
+        from sgi.engine.open_resources import given_options, open_models
         from sgi.llm.calls import UsageCounter
         from sgi.llm.judge import ChatJudge
         from sgi.llm.open_judge import open_chat, wrapped_chat

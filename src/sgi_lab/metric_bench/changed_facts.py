@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.sample import RESPONSE
 from sgi.metrics.grounding.check_facts import Verdict, check_facts, facts_of
-from sgi.text.sentences import sentences
+from sgi.text.tokenizers import sentences
 from sgi_lab.metric_bench.capital_names import like, names_of, sure_names
 from sgi_lab.metric_bench.numbers import NUMBER, WORDS, YEAR, another, values_of
 from sgi_lab.metric_bench.perturbation import Kind, perturbation, shuffle

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from sgi.analysis.changes import MetricChange
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.errors import UsageError
-from sgi.reporting.metric_format import importance
+from sgi.reporting.formatting import importance
 from sgi.reporting.overview import change_since
 from sgi.reporting.views.run_view import Earlier
 from sgi.store.manage_runs import change_run, delete_run

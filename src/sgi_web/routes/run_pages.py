@@ -17,7 +17,7 @@ from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import UsageError
 from sgi.reporting.chart_specs import cause_charts, label_charts, run_charts
 from sgi.reporting.diagnosis_tables import evidence_text
-from sgi.reporting.metric_format import importance
+from sgi.reporting.formatting import importance
 from sgi.reporting.views.row_view import sample_view
 from sgi.reporting.views.run_header import state_of
 from sgi.reporting.views.run_view import changes_since

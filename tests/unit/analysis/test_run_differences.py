@@ -8,7 +8,7 @@ import pytest
 from sgi.analysis.compare import compare
 from sgi.kernel.clusters import Clustering
 from sgi.kernel.errors import NotComparableError
-from sgi.kernel.provenance import MetricProvenance
+from sgi.kernel.metric_column import MetricProvenance
 from sgi.kernel.sample import Sample
 from support.scored_runs import column, run
 

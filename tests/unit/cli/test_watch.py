@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 
 from sgi.store.database import open_database
-from sgi.store.trend_annotations import list_annotations
+from sgi.store.run_history import list_annotations
 from support import command
 from support.answers import rows, write_jsonl
 from support.recording_server import RecordingServer

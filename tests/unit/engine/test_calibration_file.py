@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sgi import evaluate
 from sgi.engine.calibration_file import read_calibration
 from sgi.engine.calibration_parts import Target
-from sgi.engine.given_options import read_options
+from sgi.engine.open_resources import read_options
 from sgi.engine.resources import Resources
 from sgi.engine.run_options import RunOptions
 from sgi.kernel.errors import UnknownNameError, UsageError

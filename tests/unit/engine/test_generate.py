@@ -4,7 +4,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from sgi.engine.generate import answer_batch
+from sgi.engine.judge_batch import answer_batch
 from sgi.io.dataset import open_dataset
 from sgi.io.repeated_rows import RepeatedDataset
 from sgi.kernel.errors import StoreError, TargetError

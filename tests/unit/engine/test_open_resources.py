@@ -11,8 +11,7 @@ import pytest
 
 import sgi
 from sgi.engine.evaluate import evaluate
-from sgi.engine.given_options import given_options
-from sgi.engine.open_resources import open_judge, open_models, open_resources
+from sgi.engine.open_resources import given_options, open_judge, open_models, open_resources
 from sgi.engine.run_options import Cassette, RunOptions
 from sgi.engine.runner import estimate
 from sgi.kernel.errors import JudgeError, StoreError, UnknownNameError, UsageError

@@ -16,8 +16,7 @@ from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError, JudgeUnava
 from sgi.kernel.prompts import Verdicts
 from sgi.kernel.protocols import CountingJudge
 from sgi.llm.calls import Completion, Finish, UsageCounter
-from sgi.llm.judge import ChatJudge, first_call
-from sgi.llm.reply_cache import CachedChat
+from sgi.llm.judge import CachedChat, ChatJudge, first_call
 from sgi.metrics.judged.claims import VERIFY, Support
 from sgi.store.cache import MemoryCache, SqliteCache
 from support.judge_server import (

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 import sgi
-from sgi.engine.given_options import read_options
+from sgi.engine.open_resources import read_options
 from sgi.kernel.errors import SgiError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric, metric_class, resolve

@@ -218,7 +218,7 @@ def test_one_beta_has_one_name() -> None:
 
 def test_what_computes_is_loaded_only_when_something_is_scored() -> None:
     heavy = {"sacrebleu", "rapidfuzz", "regex", "sentencex", "rouge_score", "nltk"}
-    rooms = "sgi.metrics.lexical, sgi.metrics.similarity, sgi.text.sentences, sgi.text.overlap"
+    rooms = "sgi.metrics.lexical, sgi.metrics.similarity, sgi.text.tokenizers, sgi.text.overlap"
     code = f"import sys, {rooms}; print(sorted({heavy} & set(sys.modules)))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"

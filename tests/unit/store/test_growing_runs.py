@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import RunMismatchError, StoreDamagedError, UnknownNameError, UsageError
 from sgi.kernel.metric import Scores, Status
-from sgi.kernel.provenance import UNOPENED, MetricProvenance, provenance_differences
+from sgi.kernel.metric_column import UNOPENED, MetricProvenance, provenance_differences
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.store import schema

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from sgi.kernel.errors import SchemaVersionError, StoreError
-from sgi.kernel.provenance import MetricProvenance
+from sgi.kernel.metric_column import MetricProvenance
 from sgi.kernel.sample import Sample
 from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING
 from sgi.store import schema, transfer

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sgi.text.citation_markers import find_markers, footnote_spans, unread_markers
 from sgi.text.cited_text import remove_markers, split_cited_text
 from sgi.text.linear_pattern import LinearPattern
-from sgi.text.sentences import sentences
+from sgi.text.tokenizers import sentences
 
 
 def markers(text, **options):

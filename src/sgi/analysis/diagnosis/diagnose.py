@@ -13,8 +13,7 @@ from sgi.analysis.diagnosis.diagnosis import CauseGroup, CauseShare, Diagnosis, 
 from sgi.analysis.diagnosis.diagnosis_signals import METRICS, SIGNALS, STORED, read_signals
 from sgi.analysis.groups import NO_GROUP
 from sgi.engine.evaluate import run_outside_loop
-from sgi.engine.given_options import model_options
-from sgi.engine.open_resources import open_resources
+from sgi.engine.open_resources import model_options, open_resources
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.run_options import RunOptions
 from sgi.engine.run_recorder import require_texts

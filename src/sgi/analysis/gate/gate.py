@@ -167,7 +167,7 @@ def gate(
             (Bonferroni), so that a run exactly at a limit passes one of them in at most 2.5 % of cases.
             Gates after the planned number fail. None: each interval is at 95 %.
         earlier: number of other runs gated before on these questions, by metric and side (see
-            ``sgi.store.gates``); None if unknown.
+            ``sgi.store.run_history``); None if unknown.
         worst: number of worst rows to list for each failed rule.
 
     Raises:

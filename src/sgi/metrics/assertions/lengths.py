@@ -10,8 +10,7 @@ from sgi.kernel.details import closed
 from sgi.kernel.sample import LATENCY_MS
 from sgi.metrics.assertions.assertion import Assertion, AssertionDetails, Failure, assertion_spec
 from sgi.metrics.parameters import check_choice
-from sgi.text.sentences import sentences
-from sgi.text.tokenizers import unicode_words
+from sgi.text.tokenizers import sentences, unicode_words
 
 if TYPE_CHECKING:
     from sgi.kernel.sample import Sample

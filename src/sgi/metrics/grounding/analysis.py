@@ -15,7 +15,7 @@ from sgi.metrics.grounding.meta_statements import find_meta_statements, is_lead_
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.token_support import TokenSupport
 from sgi.metrics.grounding.words import split_words
-from sgi.text.sentences import sentence_spans
+from sgi.text.tokenizers import sentence_spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

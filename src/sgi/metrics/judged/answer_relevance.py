@@ -11,8 +11,7 @@ from pydantic import BaseModel, Field, ValidationInfo, model_validator
 from sgi.geometry.angles import cosine
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import QUESTION, RESPONSE
 from sgi.metrics.complete_rows import unread_reasons

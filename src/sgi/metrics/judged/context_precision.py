@@ -10,8 +10,7 @@ from pydantic import BaseModel
 
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import MetricSpec, Scores, Status
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import MetricHelp, MetricSpec, Question, Scores, Status
 from sgi.kernel.prompts import Example, Prompt, Verdict, Verdicts
 from sgi.kernel.sample import CONTEXTS, QUESTION
 from sgi.metrics.judged.claims import blank

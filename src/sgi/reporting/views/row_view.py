@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from sgi.engine.review import FINDINGS
-from sgi.reporting.metric_format import importance, main_metric
+from sgi.reporting.formatting import importance, main_metric
 from sgi.store.evaluations import sample_evaluation, sample_evaluations
 
 if TYPE_CHECKING:

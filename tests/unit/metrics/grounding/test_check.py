@@ -15,7 +15,7 @@ from sgi.metrics.grounding.dates import dates
 from sgi.metrics.grounding.facts import FactKind
 from sgi.metrics.grounding.language_tables import CODES, AnalysedText
 from sgi.metrics.grounding.passage_index import PassageIndex
-from sgi.text.sentences import sentences
+from sgi.text.tokenizers import sentences
 from support.slow import slow
 
 SUPPORTED, ABSENT, CONTRADICTED = Verdict

@@ -13,7 +13,7 @@ from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.quantities import quantities
 from sgi.metrics.grounding.row_language import choose_language, is_foreign
 from sgi.metrics.grounding.words import split_words
-from sgi.text.sentences import sentences
+from sgi.text.tokenizers import sentences
 
 OTHERS = CODES[1:]
 

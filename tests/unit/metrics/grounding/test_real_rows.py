@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sgi
-from sgi.text.sentences import sentences
+from sgi.text.tokenizers import sentences
 from support.grounded import evidence_maps_of, is_consistent, supported_rows
 
 RAGTRUTH, BEGIN = 15, 25
