@@ -8,11 +8,12 @@ import pytest
 
 from sgi.analysis.compare import compare
 from sgi.analysis.gate.gate import gate
-from sgi.engine.accumulator import Accumulator
+from sgi.engine.accumulator import Accumulator, ClusterAccumulator, clustering_of
 from sgi.engine.run_recorder import REASON_NOT_KEPT, scores_without_texts, summary_without_texts
 from sgi.engine.score import BatchScores
 from sgi.engine.summarise import column_summary, metric_summary, ratio_interval, summarise
 from sgi.kernel.clusters import Clustering, DominantCluster
+from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.metric import COUNT, RATIO, Scores, Status
 from sgi.kernel.metric_column import MetricColumn
 from sgi.kernel.registry import metric
@@ -190,3 +191,43 @@ def test_copies_do_not_hide_that_a_run_got_worse():
     (found,) = compare(run(sgi_column(before)), run(sgi_column(after), name="new")).metrics
     assert found.verdict == "worse"
     assert found.changed[0].difference == pytest.approx(-0.3)
+
+
+def rows(questions, contexts=None):
+    return [
+        Sample(id=str(n), question=text, contexts=(contexts[n] if contexts else f"passage {n}",))
+        for n, text in enumerate(questions)
+    ]
+
+
+def test_clusters_are_numbered_by_their_first_rows():
+    clusters = ClusterAccumulator()
+    for sample in rows(["b", "a", "b"]):
+        clusters.add(sample)
+    assert clusters.numbers.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_dominant_question_is_noticed_wherever_it_is(order):
+    questions = ([f"q{n}" for n in range(40)] + ["Summarize."] * 14 + ["Who?"] * 12)[::order]
+    found = clustering_of(rows(questions), "question", "rows").dominant
+    assert (found.text, found.rows, found.contexts) == ("Summarize.", 14, 14)
+
+
+def test_a_dominant_cluster_of_another_rule_has_no_question():
+    samples = rows([f"q{n}" for n in range(10)], ["same"] * 4 + list("abcdef"))
+    found = clustering_of(samples, "contexts", "rows").dominant
+    assert (found.text, found.rows, found.contexts) == ("", 4, 0)
+
+
+def test_too_few_clusters_for_an_interval_are_noted_only_for_different_passages():
+    assert clustering_of(rows(["Who?"] * 9, ["the passage"] * 9), "question", "rows").dominant is None
+    assert clustering_of(rows(["Summarize."] * 9), "contexts", "rows").dominant is None
+    assert clustering_of(rows(["Summarize."] * 9), "question", "rows").dominant.contexts == 9
+
+
+def test_rows_without_the_column_are_counted():
+    samples = [Sample(id=str(n), metadata={"doc": n} if n else {}) for n in range(3)]
+    assert clustering_of(samples, "doc", "rows").without_value == 1
+    with pytest.raises(UnknownNameError, match="doc"):
+        clustering_of(samples, "docs", "rows")
