@@ -36,7 +36,7 @@ def test_compute_takes_long_names(sgi):
 def test_compute_of_several_contexts_is_that_of_the_nearest(sgi):
     result = sgi("compute", *TRIPLE, "--c", "Bananas are yellow.")
     assert result.out == sgi("compute", *TRIPLE).out
-    assert result.err == "The nearest to the response is context 1 of 2.\n"
+    assert result.err == "Context 1 of 2 is nearest to the response.\n"
     other_order = sgi("compute", "--c", "Bananas are yellow.", *TRIPLE, "--json").json
     assert list(other_order) == ["theta_rq", "theta_rc", "sgi", "context"]
     assert other_order["context"] == 1
