@@ -144,7 +144,7 @@ class Trend:
 
     @property
     def newest_part(self) -> tuple[TrendPoint, ...]:
-        """The newest runs, from the last run on that is not comparable with the run before it."""
+        """The newest comparable runs: all runs since the last break in comparability."""
         return tuple(_parts(self.points)[-1])
 
     @property

@@ -231,7 +231,7 @@ class Scores:
 
     @classmethod
     def assemble(cls, n: int, parts: Iterable[tuple[NDArray[np.int64], Scores]]) -> Self:
-        """Join parts to the scores of ``n`` rows; each part has its row numbers, and each row occurs once."""
+        """Build the scores of ``n`` rows from parts; each part has row numbers, and each row occurs once."""
         values = np.full(n, np.nan)
         status = np.full(n, "", dtype="<U9")
         reasons = [""] * n

@@ -191,7 +191,7 @@ def test_a_schema_file_counts_by_its_contents(tmp_path):
             "answer.schema.json: schema is not JSON: it is nested more than 100",
         ),
         (SHAPE, '{"$ref": "https://example.org/a.json"}', "Retrieval is disabled, cannot fetch"),
-        (SHAPE + "schema = 'true'", "true", r"\[shape\]: schema_file: the definition has a schema, too"),
+        (SHAPE + "schema = 'true'", "true", r"\[shape\]: schema_file: `schema` is set, too"),
         (SHAPE.replace('"answer.schema.json"', "3"), "true", "schema_file: expected the name of a file"),
         (SHAPE.replace("answer", "https://example.org/answer"), "true", "A schema is never fetched"),
         (SHAPE.replace("json_schema", "valid_json"), "true", "Unknown parameter of valid_json 'schema'"),
@@ -303,7 +303,7 @@ def test_definitions_that_use_each_other_take_linear_work():
             assert repr(first) == f"DefinedMetric({first.canonical!r})"
         calls.append(counted["sgi"])
     assert calls[1] < 3 * calls[0]
-    with pytest.raises(UsageError, match="more than 5 aggregates"):
+    with pytest.raises(UsageError, match="nested more than 5 levels"):
         read_metrics(levels(6))
 
 

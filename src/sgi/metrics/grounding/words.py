@@ -59,7 +59,7 @@ class Words:
         return len(self.stems)
 
     def part(self, words: slice, start: int) -> Words:
-        """Return some of the words, with positions in the part of the text that begins at ``start``."""
+        """Return the words of a part of the text that begins at ``start``, with positions in this part."""
         starts, ends = self.starts[words] - start, self.ends[words] - start
         return Words(starts, ends, self.stems[words], self.content[words])
 

@@ -234,7 +234,7 @@ def _checked_scale(scale: object) -> tuple[tuple[int, str], ...]:
     for text in texts:
         _check_text(text, "scale")
         if text and texts.count(text) > 1:
-            raise ValueError(f"scale describes two values as {quote(text)!r}")
+            raise ValueError(f"scale gives two values the same description {quote(text)!r}")
     return tuple(sorted((pair[0], pair[1].strip()) for pair in pairs))
 
 
