@@ -87,7 +87,7 @@ class ClusterAccumulator:
         return np.array(self._numbers, dtype=np.int64)
 
     def clustering(self) -> Clustering:
-        """Return the cluster rule, with the numbers that its notes quote."""
+        """Return the cluster rule and the counts about it that the notes of the summary show."""
         return Clustering(self.by, self._without_value, self._dominant())
 
     def _dominant(self) -> DominantCluster | None:

@@ -87,7 +87,7 @@ class RunRecord:
 
     @property
     def label(self) -> str:
-        """The name for messages."""
+        """The name of the run in messages."""
         return self.name or self.id
 
     @property

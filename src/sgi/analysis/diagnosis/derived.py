@@ -37,7 +37,10 @@ _CHANGES: dict[str, tuple[Callable[[Sample], Sample], Fields]] = {
 
 @dataclass(frozen=True)
 class DerivedMetric(MetricWrapper):
-    """A metric of changed rows; ``change`` is ``reference_as_response`` or ``question_as_reference``."""
+    """A metric on rows with a replaced text.
+
+    ``change`` is ``reference_as_response`` or ``question_as_reference``.
+    """
 
     metric: AnyMetric
     change: str
