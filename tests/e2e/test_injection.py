@@ -12,8 +12,9 @@ from sgi.kernel.errors import JudgeMalformedError
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.llm.judge_spec import JudgeSpec
 from sgi.llm.open_judge import open_judge
-from sgi.metrics.judged.claims import EXTRACT, VERIFY, Faithfulness, verify_claims
+from sgi.metrics.judged.claims import EXTRACT, VERIFY, verify_claims
 from sgi.metrics.judged.context_precision import ContextPrecision
+from sgi.metrics.judged.faithfulness import Faithfulness
 from sgi.metrics.judged.ratings import Groundedness
 from sgi.store.cache import MemoryCache
 from sgi.text.citation_markers import find_markers

@@ -10,8 +10,9 @@ from pydantic import BaseModel
 from sgi.kernel.judged_metric import JudgedMetric, JudgedRows, UnusableReply
 from sgi.kernel.metric import PERCENT, MetricHelp, MetricSpec, Question, Scores
 from sgi.metrics.judged.answer_relevance import AnsweredQuestions, AnswerRelevance
-from sgi.metrics.judged.claims import Claims, ContextRecall, Faithfulness
+from sgi.metrics.judged.claims import Claims
 from sgi.metrics.judged.context_precision import ContextPrecision, Relevances
+from sgi.metrics.judged.faithfulness import ContextRecall, Faithfulness
 from sgi.metrics.judged.ratings import (
     ALL,
     ANSWER,

@@ -17,9 +17,9 @@ from sgi.kernel.metric import COUNT, PERCENT, AnyMetric, Scores, Status
 from sgi.metrics.bertscore import BertScore
 from sgi.metrics.classification import CorrectAnswers, DontKnowAnswers, WrongAnswers
 from sgi.metrics.judged.answer_relevance import AnswerRelevance
-from sgi.metrics.judged.claims import ContextRecall, Faithfulness
 from sgi.metrics.judged.context_precision import ContextPrecision
 from sgi.metrics.judged.factual_accuracy import CRITERIA, AccuracyDetails, FactualAccuracy
+from sgi.metrics.judged.faithfulness import ContextRecall, Faithfulness
 from sgi.metrics.references import BLANK
 from sgi.metrics.similarity import SemanticSimilarity
 from sgi.metrics.wrapper import JudgedWrapper, MetricWrapper

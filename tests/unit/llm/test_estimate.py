@@ -14,7 +14,7 @@ from sgi.llm.calls import Price, UsageCounter
 from sgi.llm.estimate import EstimatingJudge
 from sgi.llm.judge import CachedChat, ChatJudge
 from sgi.llm.judge_spec import JudgeSpec
-from sgi.metrics.judged.claims import Faithfulness
+from sgi.metrics.judged.faithfulness import Faithfulness
 from sgi.store.cache import MemoryCache
 from support.judge_server import PROMPT, ScriptedChat, Supported, verdicts_reply
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sgi.kernel.errors import JudgeRefusedError
 from sgi.kernel.registry import metric
-from sgi.metrics.judged.claims import Faithfulness
+from sgi.metrics.judged.faithfulness import Faithfulness
 from support.example_metrics import example_metrics
 from support.scripted import ROW, ask_metric, claims, outcome
 

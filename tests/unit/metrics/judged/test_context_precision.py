@@ -1,8 +1,8 @@
 import pytest
 
 from sgi.kernel.sample import Sample
-from sgi.metrics.judged.claims import ContextRecall, Faithfulness
 from sgi.metrics.judged.context_precision import ContextPrecision, PassageRelevance, Relevances
+from sgi.metrics.judged.faithfulness import ContextRecall, Faithfulness
 from support.scripted import ROW, ask_metric, claims, outcome, score_metric, supports
 
 NAME = "context_precision.relevance"

@@ -6,7 +6,8 @@ from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch
 from sgi.kernel.vectors import Features, VectorTable
 from sgi.metrics.judged.answer_relevance import AnsweredQuestions, AnswerRelevance
-from sgi.metrics.judged.claims import Claim, Claims, Faithfulness
+from sgi.metrics.judged.claims import Claim, Claims
+from sgi.metrics.judged.faithfulness import Faithfulness
 from support.scripted import ROW, ask_metric, claims, outcome, score_metric, supports
 
 TWO = {"claims.extract": claims("The Anke was launched in 1950.", "The Anke was built in Omsund.")}
