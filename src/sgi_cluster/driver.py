@@ -72,7 +72,7 @@ def run(
 
     >>> run("rows.jsonl", "scores", target="app:answer")
     Traceback (most recent call last):
-    sgi.kernel.errors.UsageError: A run on Ray cannot have `target`. ...
+    sgi.kernel.errors.UsageError: A run on Ray does not support `target`. ...
     """
     values = {"data": Path(data), "out": Path(out), "metrics": metrics, **options}
     chosen = given_options(values, embedder, source="a run on Ray")

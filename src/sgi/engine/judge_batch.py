@@ -15,7 +15,6 @@ from sgi.io.repeated_rows import answer_id, judge_repeat
 from sgi.kernel.errors import JudgeError, TargetError
 from sgi.kernel.judged_metric import JudgedMetric, UnusableReply, judged_metrics
 from sgi.kernel.sample import Batch, Field
-from sgi.store.samples import StoredAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric, Scores
     from sgi.kernel.protocols import Judge, Target
     from sgi.kernel.sample import Sample
+    from sgi.store.samples import StoredAnswer
 
 Judgements = tuple["BaseModel | None", ...]
 """The judgement of each row for one metric; None where there is none."""
@@ -192,6 +192,8 @@ async def answer_batch(
 
 
 async def _ask_target(sample: Sample, target: Target) -> StoredAnswer:
+    from sgi.store.samples import StoredAnswer  # it imports SQLAlchemy, which a Scorer does not need
+
     began = time.perf_counter()
     if not sample.has(Field.QUESTION):
         return StoredAnswer(None, reason="the sample has no question to ask")

@@ -307,7 +307,7 @@ def shared_scorer(
 
     >>> shared_scorer("squad_em", embeder="minilm")
     Traceback (most recent call last):
-    sgi.kernel.errors.UnknownNameError: Unknown argument 'embeder'. Did you mean 'embedder'? Further ...
+    sgi.kernel.errors.UnknownNameError: Unknown argument 'embeder'. Did you mean 'embedder'? Known ...
     """
     known = [*ModelKeywords.__annotations__, "columns", "max_waiting"]
     for name in sorted(options.keys() - known):

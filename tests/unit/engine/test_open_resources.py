@@ -161,7 +161,7 @@ def verdicts(*indices, supported=1):
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        (verdicts(7, 7), "asked: 2 verdicts were wanted, one for each entry, and 2 came"),
+        (verdicts(7, 7), "2 verdicts were wanted, one for each entry, and 2 came"),
         (verdicts(1), "2 verdicts were wanted"),
         (verdicts(1, 2, 3), "that were not asked: 3"),
         (verdicts(1, 2, supported=2), "verdicts.0.supported"),

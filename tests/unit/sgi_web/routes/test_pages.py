@@ -163,7 +163,7 @@ def test_runs_that_differ_in_more_than_responses_are_shown_how_first(tmp_path):
 @pytest.mark.parametrize(
     ("given_form", "message"),
     [
-        ({"name": "after", "tags": "x"}, "already there"),
+        ({"name": "after", "tags": "x"}, "already exists"),
         ({"name": "last", "tags": "x"}, "cannot be called"),
         ({"name": "other", "tags": "y" * 41}, "y" * 30),
     ],
