@@ -135,8 +135,8 @@ class _LongCommand(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help: only the most important options, or all options on request."""
-        command = copy(_short(self, ctx))
-        command.help = _wrapped(command.help or "")
+        command = _short(self, ctx)
+        command.help = _join_paragraphs(command.help or "")
         super(_LongCommand, command).format_help(ctx, formatter)
 
 
@@ -150,7 +150,7 @@ class CommandGroup(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help with the main or all options, without importing the everyday commands."""
-        short = copy(_short(self, ctx))
+        short = _short(self, ctx)
         listed = {
             name: TyperCommand(name, help=text, rich_help_panel="Commands") for name, text in EVERYDAY.items()
         }
@@ -183,7 +183,7 @@ class _MemberGroup(TyperGroup):
         return super().parse_args(ctx, ["list", *args] if self.name == "runs" and is_list else args)
 
 
-C = TypeVar("C", "_LongCommand", "CommandGroup")
+_Command = TypeVar("_Command", "_LongCommand", "CommandGroup")
 
 
 def _show_first(command: TyperCommand | TyperGroup, names: Sequence[str]) -> tuple[str, ...]:
@@ -192,14 +192,14 @@ def _show_first(command: TyperCommand | TyperGroup, names: Sequence[str]) -> tup
     return (*names, "help_all")
 
 
-def _short(command: C, ctx: Any) -> C:
-    """Return a copy of a command with its first options only, in one list and in their order."""
+def _short(command: _Command, ctx: Any) -> _Command:
+    """Return a copy of a command for its help: with its first options only, unless all are requested."""
+    short = copy(command)
     if not command.first or _ALL_OPTIONS in ctx.meta:
-        return command
+        return short
     order = {name: number for number, name in enumerate(command.first)}
     options = [each for each in command.params if isinstance(each, TyperOption) and not each.hidden]
     shown = sorted((each for each in options if each.name in order), key=lambda each: order[each.name or ""])
-    short = copy(command)
     short.params = [each for each in command.params if each not in options]
     for each in shown:
         option = copy(each)
@@ -217,23 +217,25 @@ def _with_few_examples(text: str) -> str:
     return before + title + "\n".join(examples.splitlines()[:_SHORT_EXAMPLES])
 
 
-def _wrapped(text: str) -> str:
+def _join_paragraphs(text: str) -> str:
     r"""Return a help text with one line for each paragraph, which the terminal wraps, and short examples.
 
-    >>> print(_wrapped("One\nparagraph.\n\nExamples:\n  sgi run a.csv"))
+    >>> print(_join_paragraphs("One\nparagraph.\n\nExamples:\n  sgi run a.csv"))
     One paragraph.
     <BLANKLINE>
     Examples:
       sgi run a.csv
     """
     paragraphs = [
-        "\n".join(map(_broken, lines)) if any(line.startswith(" ") for line in lines) else " ".join(lines)
+        "\n".join(map(_break_command, lines))
+        if any(line.startswith(" ") for line in lines)
+        else " ".join(lines)
         for lines in map(str.splitlines, text.split("\n\n"))
     ]
     return "\n\n".join(paragraphs)
 
 
-def _broken(command: str) -> str:
+def _break_command(command: str) -> str:
     """Break a long command before an option."""
     lines: list[str] = []
     for part in re.split(r" (?=-)", command):

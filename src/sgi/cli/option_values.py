@@ -186,3 +186,22 @@ def cache_choice(path: Path | None, *, no_cache: bool) -> bool | Path:
     if path is not None and no_cache:
         raise UsageError("Use --cache or --no-cache, not both.")
     return path if path is not None else not no_cache
+
+
+def open_share(option: str, text: str | None) -> float:
+    """Return the share in (0, 1) that an option gives, such as 30%. Raises UsageError for other values."""
+    from sgi.engine.option_parsing import share
+
+    if text is None:
+        raise UsageError(f"{option} is required for a guess.", hint=f"For example {option} 30%.")
+    value = share(text)
+    if not 0 < value < 1:
+        raise UsageError(f"{option} must be between 0 and 1, not {text}.", hint="30% is 0.3.")
+    return value
+
+
+def positive(option: str, value: float | None) -> float:
+    """Return the finite number above 0 that an option gives. Raises UsageError for other values."""
+    if value is None or not 0 < value < float("inf"):
+        raise UsageError(f"{option} must be above 0, not {value}.")
+    return value

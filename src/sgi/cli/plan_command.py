@@ -9,6 +9,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import print_json, print_lines, print_message, print_notes, print_tables
+from sgi.cli.option_values import open_share, positive
 from sgi.kernel.errors import UsageError
 from sgi.reporting.table import Cell, Table
 
@@ -144,8 +145,8 @@ def _difference_source(
     if of is None:
         raise UsageError("--of is required without a pilot.", hint="Give the difference: --of 0.03.")
     if sd is not None:
-        return Source(normal_difference_pilot(of, _positive("--sd", sd)), "questions", is_guess=True)
-    share = _open_share("--changed", changed)
+        return Source(normal_difference_pilot(of, positive("--sd", sd)), "questions", is_guess=True)
+    share = open_share("--changed", changed)
     if abs(of) > share:
         message = f"If {share:.4g} of the answers change, the difference cannot be {of:g}."
         raise UsageError(message, hint="Give a larger --changed.")
@@ -214,7 +215,7 @@ def _gate_source(
         hint = "Give --pilot RUN, or the mean that you expect: --assume 0.9."
         raise UsageError("The plan of a gate needs a pilot, or a guess of the mean.", hint=hint)
     if sd is not None:
-        return Source(normal_pilot(assume, _positive("--sd", sd)), "questions", is_guess=True)
+        return Source(normal_pilot(assume, positive("--sd", sd)), "questions", is_guess=True)
     if not 0 < assume < 1:
         hint = "For values that are not pass/fail, also give --sd."
         raise UsageError(f"--assume must be a share between 0 and 1, not {assume:g}.", hint=hint)
@@ -259,12 +260,12 @@ def auroc(
     else:
         if assume is None or not 0.5 < assume < 1:  # noqa: PLR2004 - chance
             raise UsageError("A guess needs an AUROC between 0.5 and 1.", hint="Give --assume 0.8.")
-        share = _open_share("--positives", positives)
+        share = open_share("--positives", positives)
         source = Source(normal_scores_pilot(assume, share), "labels", is_guess=True)
     if above is not None:
         claim, words = Claim("above", above), f"the 95 % interval of the AUROC is above {above:g}"
     else:
-        half = _positive("--half-width", width)
+        half = positive("--half-width", width)
         claim, words = Claim("width", half), f"the 95 % interval of the AUROC is ± {half:g} or narrower"
     _show(make_plan(source, claim, words, "AUROC", value=assume, power=_share(power)), chart, as_json=as_json)
 
@@ -312,7 +313,7 @@ def agreement(
     elif accuracy:
         source = Source(share_pilot(assume), "labels", is_guess=True)
     else:
-        source = Source(kappa_shares_pilot(assume, _open_share("--share", share)), "labels", is_guess=True)
+        source = Source(kappa_shares_pilot(assume, open_share("--share", share)), "labels", is_guess=True)
     words = f"the 95 % interval of the {statistic} is above {above:g}"
     made = make_plan(source, Claim("above", above), words, statistic, value=assume, power=_share(power))
     _show(made, chart, as_json=as_json)
@@ -357,23 +358,6 @@ def _share(text: str) -> float:
     value = share(text)
     if not 0.5 <= value < 1:  # noqa: PLR2004 - a plan that fails more often than not is a mistake
         raise UsageError(f"--power must be from 50% to below 100%, not {text}.", hint="80% is usual.")
-    return value
-
-
-def _open_share(option: str, text: str | None) -> float:
-    from sgi.engine.option_parsing import share
-
-    if text is None:
-        raise UsageError(f"{option} is required for a guess.", hint=f"For example {option} 30%.")
-    value = share(text)
-    if not 0 < value < 1:
-        raise UsageError(f"{option} must be between 0 and 1, not {text}.", hint="30% is 0.3.")
-    return value
-
-
-def _positive(option: str, value: float | None) -> float:
-    if value is None or not 0 < value < float("inf"):
-        raise UsageError(f"{option} must be above 0, not {value}.")
     return value
 
 
