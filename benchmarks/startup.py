@@ -1,4 +1,4 @@
-"""Measure the start: `import sgi` beside other toolkits, `sgi --help`, and `sgi compute` beside factlens.
+"""Measure the start: `import sgi` beside other toolkits, and two commands beside numpy with onnxruntime.
 
     python benchmarks/startup.py [--quick]
 
@@ -24,11 +24,13 @@ QUESTION, CONTEXT, RESPONSE = "Who wrote Emma?", "Jane Austen wrote it.", "Auste
 IMPORT = ["-c", "import sgi"]
 HELP = ["-m", "sgi", "--help"]
 COMPUTE = ["-m", "sgi", "compute", "--q", QUESTION, "--c", CONTEXT, "--r", RESPONSE]
+LIBRARIES = "import of numpy and onnxruntime"
 WORK = (
     ("import sgi", IMPORT, "python", 150),
     ("import sgi", IMPORT, "ragas", None),
     ("import sgi", IMPORT, "deepeval", None),
-    ("sgi --help", HELP, "python", None),
+    ("sgi --help", HELP, LIBRARIES, 0.5),
+    ("sgi compute, cold", COMPUTE, LIBRARIES, 0.5),
     ("sgi compute, cold", COMPUTE, "factlens", 5),
 )
 """Name, our command, the peer, and the target: the maximum milliseconds for Python alone, else the ratio."""
@@ -47,6 +49,8 @@ def command_of(peer: str) -> list[str]:
     """
     if peer == "python":
         return [sys.executable, "-c", "pass"]
+    if peer == LIBRARIES:
+        return [sys.executable, "-c", "import numpy, onnxruntime"]
     python = python_of(peer)
     if peer != "factlens":
         return [str(python), "-c", f"import {peer}"]

@@ -1,4 +1,4 @@
-"""The tracked ratios: those of the performance history, which a pull request must not make worse."""
+"""The tracked ratios: those which a pull request must not make worse."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Tracked:
     """A ratio to a peer or a bound.
 
     Attributes:
-        title: Title on the page of the history.
+        title: Title in the output of `compare_results.py`.
         script: Name of its benchmark.
         work: Regular expression of the names of its work, of today and of older result files.
         beside: Name of the peer or of the bound.

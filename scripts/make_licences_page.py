@@ -39,7 +39,7 @@ ALLOWED = {
 }
 FRAMEWORKS = {
     *("dspy", "haystack", "huggingface", "inspect-ai", "langchain", "langfuse", "langsmith", "llama-index"),
-    *("mlflow", "phoenix", "phoenix-client", "pydantic-evals", "weave"),
+    *("mcp", "mlflow", "phoenix", "phoenix-client", "pydantic-evals", "weave"),
 }
 """Extras that name the framework of an adapter: its users have it already, and accepted its licence."""
 

@@ -40,7 +40,7 @@ def main() -> None:
         sgi("run", str(rows), *metrics, "--dry-run", *judge)
         sgi("run", str(rows), *metrics, *judge, "--judge-concurrency", "4", *lenient, "--db", database)
         sgi("show", "last", "--sample", "answers-1-hallucinated", "--db", database)
-        sgi("rescore", "last", "-m", 'context_precision(weighting="rank")', "--db", database)
+        sgi("judge", "rescore", "last", "-m", 'context_precision(weighting="rank")', "--db", database)
 
 
 def sgi(*arguments: str) -> None:

@@ -22,9 +22,7 @@ from sgi.kernel import telemetry
 if TYPE_CHECKING:
     from sgi import api, errors, geometry, metrics, testing, types
     from sgi.api import gate, report, runs
-    from sgi.api_comparing import compare
-    from sgi.api_diagnosis import diagnose
-    from sgi.api_scoring import run
+    from sgi.api_analysis import compare, diagnose, run
     from sgi.engine.evaluate import aevaluate, check, evaluate
     from sgi.engine.open_resources import load_embedder
     from sgi.engine.run import Run
@@ -49,10 +47,10 @@ _MODULES = {
     "Scorer": "sgi.service.scorer",
     "aevaluate": "sgi.engine.evaluate",
     "check": "sgi.engine.evaluate",
-    "compare": "sgi.api_comparing",
+    "compare": "sgi.api_analysis",
     "compute_sgi": "sgi.geometry.sgi_ratio",
     "cosine_similarity": "sgi.metrics.similarity",
-    "diagnose": "sgi.api_diagnosis",
+    "diagnose": "sgi.api_analysis",
     "evaluate": "sgi.engine.evaluate",
     "gate": "sgi.api",
     "load_embedder": "sgi.engine.open_resources",
@@ -60,7 +58,7 @@ _MODULES = {
     "metric": "sgi.kernel.registry",
     "open_run": "sgi.engine.stored_runs",
     "report": "sgi.api",
-    "run": "sgi.api_scoring",
+    "run": "sgi.api_analysis",
     "runs": "sgi.api",
 }
 _SUBMODULES = ("api", "errors", "geometry", "metrics", "testing", "types")

@@ -12,9 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from sgi.analysis.given_runs import given_run, open_given_runs
-from sgi.api_comparing import compare, duel, leaderboard, pareto, repeats
-from sgi.api_diagnosis import compare_causes, diagnose
-from sgi.api_scoring import rescore, run
+from sgi.api_analysis import (
+    compare,
+    compare_causes,
+    diagnose,
+    duel,
+    leaderboard,
+    pareto,
+    repeats,
+    rescore,
+    run,
+)
 from sgi.engine.opened_models import close_models
 from sgi.engine.stored_runs import open_run
 from sgi.kernel.errors import UsageError
@@ -186,7 +194,7 @@ def calibrate(
     from sgi.metrics.definitions import Definitions
 
     if target is None and confidence is not None:
-        raise UsageError("A confidence needs a target.", hint="Add the target fpr=0.05.")
+        raise UsageError("`confidence` needs `target`.", hint="Add the target fpr=0.05.")
     known = Definitions.of(define)
     how: dict[str, Any] = {"label": label, "bins": bins, "kind": kind, "define": known}
     with open_given_runs((run,), cluster, db) as (database, records):
@@ -293,7 +301,10 @@ def export(
         if format is None:
             return write_rows(database, record, Path(out), inputs=inputs)
         if inputs:
-            raise UsageError("`format` writes scores without the texts of the rows.", hint="Omit `inputs`.")
+            raise UsageError(
+                "`inputs` does not apply to `format`, which writes scores without texts.",
+                hint="Omit `inputs`.",
+            )
         traces = TraceExport(database, record, Format(format))
         traces.write(Path(out))
         return traces.rows

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from sgi.engine.accumulator import Accumulator
-from sgi.engine.given_options import given_options
-from sgi.engine.open_resources import open_resources
+from sgi.engine.open_resources import given_options, open_resources
 from sgi.engine.pipeline import RunReport, reject_writer
 from sgi.engine.plan import batches, open_option_dataset, plan_run, planned_batches
 from sgi.engine.progress import Advanced, Finished, Started, silent
@@ -73,7 +72,7 @@ def run(
 
     >>> run("rows.jsonl", "scores", target="app:answer")
     Traceback (most recent call last):
-    sgi.kernel.errors.UsageError: A run on Ray cannot have `target`. ...
+    sgi.kernel.errors.UsageError: A run on Ray does not support `target`. ...
     """
     values = {"data": Path(data), "out": Path(out), "metrics": metrics, **options}
     chosen = given_options(values, embedder, source="a run on Ray")
@@ -89,7 +88,7 @@ def start_run(
     for name in ("target", "cascade", "no_texts"):
         if getattr(options, name):
             hint = "Leave it out, or score without Ray."
-            raise UsageError(f"A run on Ray cannot have `{name}`.", hint=hint)
+            raise UsageError(f"A run on Ray does not support `{name}`.", hint=hint)
     if workers is not None and workers < 1:
         raise UsageError(f"`workers` is {workers}, but must be at least 1.")
     require_empty(options.out)

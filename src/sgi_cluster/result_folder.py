@@ -27,9 +27,9 @@ from sgi.io.parquet import parquet_rows
 from sgi.io.write import json_line, write_whole
 from sgi.kernel.errors import StoreError, UsageError
 from sgi.kernel.metric import Scores
+from sgi.kernel.metric_column import MetricProvenance  # noqa: TC001 - likewise
 from sgi.kernel.parsing import AnyText, Count, Finite, JsonObject, Rows, read_whole, validate
 from sgi.kernel.protocols import Usage
-from sgi.kernel.provenance import MetricProvenance  # noqa: TC001 - likewise
 from sgi.kernel.sample import Batch, Sample
 from sgi.store.run_queries import find_run, list_runs
 from sgi.store.writer import Setup, create_run

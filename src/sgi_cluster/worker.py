@@ -114,7 +114,10 @@ def share_judge(judge: JudgeSpec, workers: int) -> JudgeSpec:
     30.0
     """
     if judge.batch:
-        raise UsageError("A judge is not asked in batches on a cluster.", hint="Run it with one process.")
+        raise UsageError(
+            "A run on a cluster does not support batches of judge requests.",
+            hint="Leave out Ray, or the batches.",
+        )
     if judge.concurrency < workers:
         hint = f"Name at most {judge.concurrency} workers, or raise the judge's `concurrency`."
         raise UsageError(f"{workers} workers cannot share {judge.concurrency} requests at once.", hint=hint)

@@ -15,7 +15,7 @@ from sgi.io.json_values import LISTS, id_of, list_items, number_of, parse_json, 
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 from sgi_traces.content import Attribute, Content, Kind
-from sgi_traces.token_usage import COSTS, read_costs
+from sgi_traces.span import COSTS, read_costs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.io.documents import Document, documents_in
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
-from sgi_traces.token_usage import read_costs, usage_attributes
+from sgi_traces.span import read_costs, usage_attributes
 from sgi_traces.trace_conversation import ChatMessage, conversation_rows
 from sgi_traces.trace_records import all_rows, cell_value, list_cell, make_row, read
 

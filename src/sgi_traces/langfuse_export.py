@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 from sgi_traces.observation import evaluation, failure, step_attributes
-from sgi_traces.span import Span
-from sgi_traces.token_usage import cost_in, usage_attributes
+from sgi_traces.span import Span, cost_in, usage_attributes
 from sgi_traces.trace_records import cell_value, list_cell, nanoseconds, object_cell, read
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ _UNNAMED = {None, "CHAIN"}
 def step_attributes(
     kind: str | None, name: str, input_value: Any, output_value: Any, extra: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the attributes of a step.
+    """Return the attributes of a span for a step that another tool recorded.
 
     A step of no special kind whose output is documents is a reranking or a retrieval if its name says so. A
     tool has documents if its name says that it searches.

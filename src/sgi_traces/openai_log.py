@@ -17,7 +17,7 @@ from sgi.io.documents import Document
 from sgi.io.json_values import number_of
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
-from sgi_traces.token_usage import read_costs, usage_attributes
+from sgi_traces.span import read_costs, usage_attributes
 from sgi_traces.trace_conversation import ChatMessage, Exchange, conversation_rows, exchanges, turn_row
 from sgi_traces.trace_records import all_rows, cell_value, list_cell, object_cell, read
 

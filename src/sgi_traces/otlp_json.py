@@ -37,7 +37,6 @@ _QUOTE = ord('"')
 _MAX_VALUES = 2_000_000
 _VALUE_BYTES = 8
 _NO_PARENT = "0" * 2 * _SPAN_BYTES
-_SCALARS = ("stringValue", "boolValue", "intValue", "doubleValue", "bytesValue")
 
 
 def otlp_json_spans(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterator[Span | RawRow]:

@@ -36,7 +36,7 @@ def ragas_rows(values: Mapping[str, object], line: int = 0) -> TraceRows:
     the field for wrong types.
     """
     if "user_input" not in values:
-        raise DataError("is missing", field="user_input", hint="A row of ragas has user_input.")
+        raise DataError("is missing", field="user_input", hint="A row of ragas must have user_input.")
     rest = {key: cell_value(value) for key, value in values.items() if key not in _FIELDS}
     if not isinstance(cell_value(values["user_input"]), list):
         name = "retrieved_contexts"

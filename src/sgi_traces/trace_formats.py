@@ -92,7 +92,7 @@ def _row(line: bytes) -> RawRow:
 
 
 def can_cache() -> bool:
-    """Return whether the system can read at a position of a file."""
+    """Return whether converted rows can be cached: the system needs ``pread``."""
     return hasattr(os, "pread")
 
 

@@ -57,14 +57,14 @@ class TraceUse:
             self.unanswered[reason if known else OTHER] += 1
 
     def name_sources(self, names: Mapping[str, str]) -> None:
-        """Replace attributes in the sources by their names in the format."""
+        """Replace internal attribute names in the sources by the names that the format uses."""
         for target, sources in self.sources.items():
             renamed = (source.rpartition(" ") for source in sources)
             texts = (f"{kind}{space}{names.get(attribute, attribute)}" for kind, space, attribute in renamed)
             self.sources[target] = dict.fromkeys(texts)
 
     def columns(self, mapped: Mapping[str, str] | None = None) -> ColumnUse:
-        """Return the counts as the use of columns; ``mapped`` are the user's own columns."""
+        """Return the counts as a `ColumnUse`; ``mapped`` are the columns that the user mapped."""
         own = mapped or {}
         notes = [f"{self.format}: {self.parts()} gave {_number(self.rows, 'row')}:"]
         if self.unanswered:

@@ -8,8 +8,7 @@ from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 from sgi_traces.content import answer_in, question_in
 from sgi_traces.observation import failure
-from sgi_traces.span import Span
-from sgi_traces.token_usage import usage_attributes
+from sgi_traces.span import Span, usage_attributes
 from sgi_traces.trace_records import (
     all_rows,
     cell_value,

@@ -13,7 +13,7 @@ from fastapi import Depends, Form
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from sgi.kernel.names import name_problem
+from sgi.kernel.short_text import name_problem
 from sgi_web.site import site_of
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def find_person(site: Site, request: Request) -> Person:
 
 
 def try_token(site: Site, request: Request, text: str | None) -> str:
-    """Return the right that a token gives. Wrong tokens are counted and throttled.
+    """Return the permission that a token grants. Wrong tokens are counted and throttled.
 
     Raises:
         HTTPException: status 401 for a wrong token or none, 429 after too many.

@@ -8,8 +8,8 @@ from threading import Event
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from sgi.kernel.errors import SgiError
+from sgi.reporting.views.headline import scored_rows
 from sgi.reporting.views.run_view import RunView
-from sgi.reporting.views.scored_rows import scored_rows
 from sgi.store.row_query import row_page
 from sgi.store.search_index import build_search_index, has_search_index
 from sgi_web.site import site_of
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from sgi.reporting.views.headline import Headline
-    from sgi.reporting.views.scored_rows import ScoredRows
+    from sgi.reporting.views.headline import Headline, ScoredRows
     from sgi.store.database import Database
     from sgi.store.row_query import RowPage, RowQuery
     from sgi.store.run_queries import RunRecord

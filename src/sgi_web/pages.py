@@ -14,8 +14,7 @@ from sgi.kernel.errors import UsageError
 from sgi.reporting.html_page import environment
 from sgi.store.run_queries import RunRecord, find_run
 from sgi_web.access import form_key
-from sgi_web.paths import field_text, run_path, sample_path, segment, with_query
-from sgi_web.site import site_of
+from sgi_web.site import field_text, run_path, sample_path, segment, site_of, with_query
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -65,7 +64,7 @@ def is_htmx_part(request: Request) -> bool:
 
 
 def attachment(body: bytes, name: str, media_type: str) -> Response:
-    """Return a file that the browser stores."""
+    """Return a response that the browser saves as a file."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(body, headers=headers, media_type=media_type)
 

@@ -9,12 +9,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from sgi.engine.review import FINDINGS_FIRST, is_to_check
 from sgi.kernel.metric import Status
 from sgi.reporting.answers_to_check import reason_to_check
-from sgi.reporting.metric_format import has_findings, importance, is_higher_better, share_of_range
+from sgi.reporting.formatting import has_findings, importance, is_higher_better, share_of_range
 from sgi.reporting.views.row_view import SampleView, sample_views
 from sgi.store.database import Database
 from sgi.store.row_query import RowPage, RowQuery, Sort, worst_first
 from sgi.store.run_queries import RunRecord
-from sgi_web.paths import field_text, from_field, run_path, with_query
+from sgi_web.site import field_text, from_field, run_path, with_query
 
 MAX_PAGE = 10**9
 TEXT_COLUMNS = ("label", "why", "question", "response")
@@ -41,7 +41,7 @@ class FormParameters(BaseModel):
         return {name: value for name, value in values.items() if value != ""}
 
     def query_values(self, **changes: object) -> dict[str, object]:
-        """Return the parameters that differ from their defaults, with changes, for an address."""
+        """Return the query of a link: the parameters with these changes, without defaults."""
         values = self.model_dump(mode="json", by_alias=True, exclude_defaults=True) | changes
         values |= {name: field_text(values[name]) for name in _COLUMNS & values.keys() if values[name]}
         return {name: int(value) if isinstance(value, bool) else value for name, value in values.items()}
@@ -115,7 +115,7 @@ class PageParameters(RowParameters):
     columns: list[str] = Field([], max_length=500, description="Columns of the table; all if empty.")
 
     def shown(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the columns among these that the table shows."""
+        """Return which of these columns the table shows."""
         return tuple(name for name in names if not self.columns or name in self.columns)
 
 
@@ -149,7 +149,7 @@ class RowColumn:
 
 
 def text_columns(record: RunRecord) -> tuple[str, ...]:
-    """Return the columns without a metric; only runs with findings say why a row needs a check."""
+    """Return the columns without a metric; runs with findings also have a column with the reason."""
     return TEXT_COLUMNS if any(map(has_findings, record.metrics)) else TEXT_COLUMNS[:1] + TEXT_COLUMNS[2:]
 
 
@@ -159,7 +159,7 @@ def review_metric(record: RunRecord) -> str | None:
 
 
 def reasons_of_rows(database: Database, record: RunRecord, rows: RowPage) -> dict[int, str]:
-    """Return by position why rows of a page need a check; nothing for a page with many rows."""
+    """Return why rows of a page need a check, by position; empty for a page with many rows."""
     metric = review_metric(record)
     if metric is None or not has_findings(metric) or len(rows.rows) > MAX_REASONS:
         return {}

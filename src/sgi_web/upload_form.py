@@ -24,8 +24,7 @@ from sgi.kernel.registry import metric, metric_classes
 from sgi.kernel.sample import Field
 from sgi.reporting.formatting import beginning
 from sgi_web.pages import split_tags
-from sgi_web.paths import from_field
-from sgi_web.site import Site
+from sgi_web.site import Site, from_field
 
 MAIN_FIELDS = ("id", "question", "contexts", "response", "reference", "label")
 """The fields of the first rows that a preview shows, and that the form shows first."""
@@ -133,7 +132,7 @@ class UploadForm(BaseModel):
 
     @property
     def read(self) -> dict[str, Any]:
-        """The settings about reading. A field whose columns equal the detected ones is not mapped."""
+        """The settings for reading the file, without fields that use the detected columns anyway."""
         values = {name: from_field(str(value).strip()) for name, value in (self.model_extra or {}).items()}
         given = {name: values[f"{MAP}{name}"] for name in NAMES if f"{MAP}{name}" in values}
         mapped = {name: text for name, text in given.items() if text != values.get(f"{DETECTED}{name}")}

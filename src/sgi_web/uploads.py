@@ -84,7 +84,7 @@ class Upload:
 
     @property
     def is_active(self) -> bool:
-        """Whether it waits or is being scored."""
+        """Whether the upload waits or is being scored."""
         return self.state in {"waiting", "running", "cancelling"}
 
     def remove(self) -> None:
@@ -143,7 +143,7 @@ class Uploads:
     def find(self, upload_id: str) -> Upload:
         """Return an upload. Raises NotFoundError."""
         if upload_id not in self._known:
-            raise NotFoundError("This file is no longer here.", hint="Upload it again.")
+            raise NotFoundError("This upload does not exist any more.", hint="Upload it again.")
         return self._known[upload_id]
 
     def active(self) -> list[Upload]:
@@ -159,7 +159,7 @@ class Uploads:
         """
         with self._lock:
             if upload.state != "preview":
-                raise UsageError("This file was started already.")
+                raise UsageError("This file is already being scored, or was scored.")
             if sum(known.state == "waiting" for known in self._known.values()) >= MAX_WAITING:
                 raise ServerBusyError("Too many uploads are queued.", hint="Try again later.")
             self._executor.submit(self._score, upload, options)

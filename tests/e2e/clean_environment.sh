@@ -10,7 +10,7 @@ project="$(cd "$(dirname "$0")/../.." && pwd)"
 extras=(http hub images json-schema judge openai otlp pandas parquet patterns polars postgres view web)
 tests=(tests/unit/{kernel,stats,io} tests/unit/target/test_http.py tests/unit/cli/test_{check,run,report,serve,view}.py
     tests/unit/llm/test_{service,client_proxies}.py tests/unit/store/test_{schema_version,transfer}.py
-    tests/unit/test_{api,import}.py tests/unit/web/routes)
+    tests/unit/test_{api,import}.py tests/unit/sgi_web/routes)
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 export HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE=1
@@ -50,4 +50,4 @@ cd "$project"
 # Old versions use what newer versions of others deprecate, so warnings are not errors.
 "$work/all/bin/python" -m pytest -q -n auto -p no:cacheprovider -W default --disable-warnings -m "not slow" "${tests[@]}" \
     --ignore tests/unit/io/test_bombs.py `# measures memory` \
-    --ignore tests/unit/web/routes/test_otlp_limits.py  # needs the exporter of OpenTelemetry
+    --ignore tests/unit/sgi_web/routes/test_otlp_limits.py  # needs the exporter of OpenTelemetry

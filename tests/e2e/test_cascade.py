@@ -124,7 +124,7 @@ def test_the_terminal_the_report_and_a_second_telling_agree(folder):
         ("alpha=1", (), "above 0 and below 1"),
         (f"{ALPHA},labelled=broken.jsonl", (), "broken.jsonl:2"),
         (f"{ALPHA},labelled=bare.jsonl", (), "No row of bare.jsonl has a label"),
-        (ALPHA, ("--ray", "local", "-o", "out"), "cannot have --cascade"),
+        (ALPHA, ("--ray", "local", "-o", "out"), "does not support --cascade"),
     ],
 )
 def test_what_cannot_be_is_one_clear_error(folder, cascade, words, said):

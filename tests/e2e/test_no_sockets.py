@@ -48,7 +48,7 @@ OFFLINE: dict[str, tuple[Any, ...]] = {
     "check": (*SGI, *CHECK),
     "run": (*SGI, "run", "rows.jsonl", "-m", "sgi,grounding,bertscore,rouge_l", "-o", "scores.parquet"),
     "parquet": (*SGI, "run", "rows.parquet", "-m", "sgi", "-o", "scores.csv"),
-    "figures": (*SGI, "plot", "last", "--db", DEMO, "--kind", "distribution", "-o", "spread.pdf"),
+    "figures": (*SGI, "runs", "plot", "last", "--db", DEMO, "--kind", "distribution", "-o", "spread.pdf"),
     "doctor": (*SGI, "doctor"),
     "frames": (sys.executable, "-c", FRAMES),
     "library": (sys.executable, "-c", RUNTIME_LATER),

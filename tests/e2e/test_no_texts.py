@@ -252,4 +252,4 @@ def test_postgresql_gets_no_texts_either(runs, postgres_url):
 def test_a_run_on_ray_is_refused(runs):
     result = sgi(runs, "run", "rows.jsonl", "-m", "sgi", "--no-texts", "--ray", "local", "-o", "parts")
     assert result.code == 2
-    assert "cannot have --no-texts" in result.err
+    assert "does not support --no-texts" in result.err

@@ -22,7 +22,7 @@ from sgi.kernel.errors import SgiError
     weight=40,
 )
 def run_options(data: bytes) -> None:
-    from sgi.engine.given_options import read_options
+    from sgi.engine.open_resources import read_options
     from sgi.engine.run_options import RunOptions
 
     path = saved("run.toml", data)
@@ -82,8 +82,8 @@ def cascade(data: bytes) -> None:
     weight=40,
 )
 def cassette(data: bytes) -> None:
+    from sgi.llm.calls import UsageCounter
     from sgi.llm.cassette import CassettePlayer, cassette_judge
-    from sgi.llm.usage import UsageCounter
 
     path = saved("c.jsonl", data)
     with suppress(SgiError):

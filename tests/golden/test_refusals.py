@@ -14,7 +14,7 @@ import pytest
 
 from sgi.analysis.diagnosis.decision_table import read_table
 from sgi.analysis.gate.rules import parse_rule, read_rules
-from sgi.engine.given_options import read_options
+from sgi.engine.open_resources import read_options
 from sgi.engine.run_options import RunOptions
 from sgi.io.raw_rows import RawRow
 from sgi.io.rows import read_rows

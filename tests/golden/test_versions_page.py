@@ -10,7 +10,7 @@ import pytest
 from sgi.engine import calibration_file
 from sgi.llm import cassette
 from sgi.store import transfer
-from sgi.store.schema_version import SCHEMA_VERSION
+from sgi.store.schema import SCHEMA_VERSION
 from sgi_cluster import result_folder
 
 PAGE = Path(__file__).parents[2] / "docs" / "internals" / "versions.md"

@@ -79,7 +79,7 @@ def test_an_output_without_a_value_does_not_pass_without_thresholds():
     ("config", "text"),
     [
         ({"metric": "rouge_l"}, "Did you mean 'metrics'"),
-        ({"thresholds": {"sgi": 1}}, "No metric for the threshold"),
+        ({"thresholds": {"sgi": 1}}, "belongs to no metric of the assertion"),
     ],
 )
 def test_wrong_settings_are_refused(config, text):

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from sgi.metrics.grounding.check_facts import Verdict, check_facts, facts_of
 from sgi.metrics.grounding.facts import FactKind
 from sgi.metrics.grounding.names_in_text import tells_names
-from sgi.text.sentences import sentences
+from sgi.text.tokenizers import sentences
 
 FACTS = """The bridge |of Millard Fillmore |opened in 1937| and cost |$5 million|10-15 minutes| 3 of 4
 |July 4, 1776|07/04/1776|19th century|two hundred|-5 °C|½|1 1/2 cups|50%|NASA|U.S. |Dr. |1. |

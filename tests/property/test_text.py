@@ -7,13 +7,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sgi.text.overlap import token_precision, token_precisions
-from sgi.text.sentences import sentences
 from sgi.text.token_columns import Match, TokenColumn
 from sgi.text.tokenizers import (
     content_words,
     mteval_words,
     normalise_answer,
     rouge_words,
+    sentences,
     unicode_words,
     word_tokens,
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from sgi.kernel.provenance import MetricProvenance
+from sgi.kernel.metric_column import MetricProvenance
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.registry import metric_names
 from sgi.kernel.sample import Sample

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.reporting.views.scored_rows import ScoredRows
+from sgi.reporting.views.headline import ScoredRows
 from support.scored_runs import run
 
 if TYPE_CHECKING:

@@ -57,7 +57,7 @@ def format_exactly(value: float, unit: str) -> str:
 
 
 def format_beside(value: float, limit: float, unit: str) -> str:
-    """Format a number like `format_amount`, with as many digits as it needs to differ from a limit.
+    """Format a number like `format_amount`, with enough digits to show that it differs from a limit.
 
     >>> format_beside(2103.4, 2000, "ms"), format_beside(2000.04, 2000, "ms"), format_beside(0.79999, 0.8, "")
     ('2,103 ms', '2,000.04 ms', '0.79999')

@@ -54,8 +54,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.calibration_parts import Target
     from sgi.engine.run import Run
-    from sgi.kernel.metric_column import MetricColumn
-    from sgi.kernel.provenance import MetricProvenance
+    from sgi.kernel.metric_column import MetricColumn, MetricProvenance
     from sgi.stats.two_samples import TwoSamples
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
@@ -241,12 +240,12 @@ class _Fit:
 
     @property
     def log_odds(self) -> bool:
-        """Whether the map reads log odds: of scores in [0, 1] that are neither shares nor probabilities."""
+        """Whether the map takes log odds of the scores, which are in [0, 1] but not probabilities."""
         return self.column.unit == SCORE and (self.column.low, self.column.high) == (0.0, 1.0)
 
     @property
     def inputs(self) -> NDArray[np.float64]:
-        """The inputs of the map, shape (n,)."""
+        """The inputs of the probability map, scores or their log odds, shape (n,)."""
         return map_inputs(
             self.sign * self.rows.values,
             higher_is_better=self.column.higher_is_better,
@@ -295,7 +294,7 @@ class _Fit:
         raise UsageError(message, hint=hint)
 
     def calibration(self, target: Target | None, bins: int) -> CalibrationFile:
-        """Fit the map, and the thresholds of the target."""
+        """Fit the probability map, and thresholds if a target is given."""
         rows, record, column = self.rows, self.record, self.column
         try:
             folds = grouped_folds(rows.truth, rows.clusters)

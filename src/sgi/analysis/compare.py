@@ -16,8 +16,7 @@ from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.engine.summary import NotebookRepr, ratio_notes, without_interval
 from sgi.kernel.errors import NotComparableError, UsageError
 from sgi.kernel.metric_column import STATUSES
-from sgi.kernel.names import metric_label
-from sgi.kernel.short_text import short_repr
+from sgi.kernel.short_text import metric_label, short_repr
 from sgi.stats.paired_tests import (
     McNemar,
     PairedDifference,
@@ -63,7 +62,7 @@ class ChangedRow:
 
 @dataclass(frozen=True)
 class MissingPairs:
-    """Pairs without a value on at least one side.
+    """The number of row pairs that have no value in at least one of the two runs.
 
     Attributes:
         base: their status in the base run.
@@ -304,7 +303,7 @@ def _with_ranges(run: Run) -> Run:
 
 
 def common_metrics(base: Run, new: Run) -> tuple[str, ...]:
-    """Return the metrics of both runs; raise UsageError if one has another range or direction in each."""
+    """Return the metrics of both runs; raise UsageError if a range or direction differs."""
     names = tuple(name for name in base.metrics if name in new.metrics)
     if not names:
         has = (

@@ -15,7 +15,7 @@ FILE = "grounding_flags.json"
 
 
 class FlagPrecision(BaseModel, frozen=True, extra="forbid"):
-    """The labelled answers with one kind of flag; an answer counts once.
+    """Counts of the labelled answers with one kind of flag; an answer counts once.
 
     Attributes:
         kind: kind of fact and verdict, such as ``number contradicted``, or ``low score``.
@@ -39,7 +39,7 @@ class FlagPrecision(BaseModel, frozen=True, extra="forbid"):
 
 
 class FlagTable(BaseModel, frozen=True, extra="forbid"):
-    """The results of ``scripts/measure_flags.py``.
+    """The measured precision of each kind of flag, from ``scripts/measure_flags.py``.
 
     Attributes:
         version: version of `grounding` that was measured.
@@ -63,7 +63,7 @@ class ExpectedPrecision(NamedTuple):
 
 @lru_cache(maxsize=1)
 def flag_table() -> FlagTable:
-    """Load the table that is part of the package."""
+    """Load the table of measured flag precision that is part of the package."""
     return FlagTable.model_validate_json((files("sgi") / "data" / FILE).read_bytes())
 
 

@@ -51,7 +51,7 @@ def open_given_runs(
 
 
 def given_run(run: RunLike, cluster: str | None, db: Db) -> Run:
-    """Return a run; ``cluster`` is the rule of a stored run, None for its own."""
+    """Return a run given as an object or by name; ``cluster`` replaces its stored cluster rule."""
     if isinstance(run, str):
         return open_run(run, db=db, cluster=cluster)
     if cluster is None or not run.record.id:

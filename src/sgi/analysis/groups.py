@@ -55,7 +55,7 @@ class OtherRows:
 
 @dataclass(frozen=True)
 class Group:
-    """The summaries of one group.
+    """The metric summaries of one group of rows.
 
     Attributes:
         name: the value of the column.
@@ -78,7 +78,7 @@ class Group:
 
 @dataclass(frozen=True)
 class ClassTable:
-    """The classes of one metric by group.
+    """The counts of a metric's classes in each group of rows.
 
     Attributes:
         metric: its canonical string.

@@ -99,7 +99,9 @@ def _read(database: Database, record: RunRecord) -> Accumulator:
         )
         end = stored.start + rows
     if len(accumulator) != record.scored or end > record.rows or (record.finished and end != record.rows):
-        raise StoreError(f"it has {len(accumulator):,} rows, not {record.scored:,} of {record.rows:,}")
+        raise StoreError(
+            f"it has {len(accumulator):,} scored rows instead of {record.scored:,} (of {record.rows:,})"
+        )
     return accumulator
 
 

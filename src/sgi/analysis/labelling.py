@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Author:
-    """The labels of one person, without decisions: the numbers of rows with yes, with no, and skipped."""
+    """How many rows one person labelled yes, labelled no and skipped; decisions do not count."""
 
     name: str
     yes: int
@@ -76,7 +76,7 @@ class DrawnLabels:
 
     @property
     def column(self) -> str:
-        """The name of this column of labels."""
+        """The name of this label column, such as ``people:METRIC``."""
         return f"{DRAWN}{self.metric}"
 
     @property
@@ -87,7 +87,7 @@ class DrawnLabels:
 
 @dataclass(frozen=True, eq=False)
 class Labelling:
-    """The state of labelling a run.
+    """The progress of labelling a run, and what its labels show.
 
     Attributes:
         labels: the labels.
@@ -116,7 +116,7 @@ class Labelling:
 
 
 def labelling(database: Database, record: RunRecord) -> Labelling:
-    """Return the state of labelling a run."""
+    """Return the progress of labelling a run, and what its labels show."""
     labels = run_labels(database, record)
     values = labels.values()
     metrics: tuple[MetricAgreement, ...] = ()

@@ -59,7 +59,9 @@ def yes_no_labels(
     labels = read_labels(label, values, run.ids)
     if labels.kind != "yes or no":
         hint = "Use a column of yes and no, true and false, or 1 and 0 as `label`."
-        raise UsageError(f"The labels in {label!r} of {record.label} are {labels.kind}.", hint=hint)
+        raise UsageError(
+            f"The labels in {label!r} of {record.label} are {labels.kind}, not yes and no.", hint=hint
+        )
     return run, labels.values
 
 

@@ -34,7 +34,7 @@ _MANY_LEFT_OUT = 0.1
 
 @dataclass(frozen=True)
 class SystemScore:
-    """One system on one metric.
+    """The mean of one system on one metric, with its interval, letters and ranks.
 
     Attributes:
         system: its name.
@@ -81,13 +81,13 @@ class SystemDifference:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the first system is significantly better."""
+        """Whether the first system of the pair is significantly better."""
         return self.adjusted_p is not None and self.adjusted_p < SIGNIFICANT
 
 
 @dataclass(frozen=True)
 class MetricLeaderboard:
-    """All systems on one metric.
+    """The ranking of all systems on one metric.
 
     Attributes:
         metric: its canonical string.
@@ -111,13 +111,13 @@ class MetricLeaderboard:
 
     @property
     def has_ranks(self) -> bool:
-        """Whether ranks are printed: the ranks of two systems say the same as their letters."""
+        """Whether ranks are printed; for two systems they would only repeat the letters."""
         return len(self.systems) > 2 and not self.no_letters  # noqa: PLR2004
 
 
 @dataclass(frozen=True)
 class Leaderboard(NotebookRepr):
-    """Several systems over the same questions.
+    """The ranking of several systems over the same questions.
 
     Attributes:
         systems: their names, in the order given.

@@ -10,8 +10,8 @@ import numpy as np
 
 from sgi.engine.summarise import on_mean_scale
 from sgi.kernel.errors import UsageError
+from sgi.stats.intervals import ratio_slope
 from sgi.stats.paired_tests import holm
-from sgi.stats.ratios import ratio_slope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -41,7 +41,7 @@ class ParallelRows:
     notes: tuple[str, ...]
 
     def by_change(self, metric: str) -> NDArray[np.int64]:
-        """Return the rows by the range of their values, the widest first, shape (n,).
+        """Return row numbers, sorted by how much the runs differ in this metric, most first, shape (n,).
 
         Without a change, rows that lack a value in some runs come first. Others keep the order of the data.
         """

@@ -21,7 +21,7 @@ Verdict = Literal["surely on the front", "perhaps on the front", "perhaps domina
 
 @dataclass(frozen=True)
 class ParetoMetric:
-    """One of the two metrics.
+    """One of the two metrics of a Pareto front.
 
     Attributes:
         metric: its canonical string.
@@ -51,7 +51,7 @@ class ParetoMean:
 
 @dataclass(frozen=True)
 class ParetoSystem:
-    """One system on both metrics.
+    """The means of one system on both metrics, and whether it is on the front.
 
     Attributes:
         system: its name.
@@ -71,7 +71,7 @@ class ParetoSystem:
 
 @dataclass(frozen=True)
 class Pareto(NotebookRepr):
-    """Systems on two metrics, and which of them no other system beats.
+    """A Pareto front: systems on two metrics, and which of them no other system beats.
 
     Attributes:
         quality: the first metric.
@@ -141,7 +141,7 @@ def pareto(leaderboard: Leaderboard, quality: str, cost: str) -> Pareto:
     """
     first, second = metrics = [_metric(leaderboard, name) for name in (quality, cost)]
     if first.metric == second.metric:
-        raise UsageError(f"A front needs two different metrics; {first.metric} is given twice.")
+        raise UsageError(f"A Pareto front needs two different metrics; {first.metric} is given twice.")
     unit = leaderboard.unit
     for metric in metrics:
         if not metric.units:

@@ -11,9 +11,8 @@ from sgi.analysis.pairing import pair_rows
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UsageError
-from sgi.stats.intervals import MIN_CLUSTERS, Interval
+from sgi.stats.intervals import MIN_CLUSTERS, Interval, bounded_ratio, ratio_of, ratio_slope
 from sgi.stats.pilots import auroc_pilot, difference_pilot, kappa_pilot, mean_pilot
-from sgi.stats.ratios import bounded_ratio, ratio_of, ratio_slope
 from sgi.stats.sample_size import Claim, SampleSize
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class Source:
 
 @dataclass(frozen=True)
 class PowerPoint:
-    """The power of one number of clusters.
+    """A point of the power curve: a number of clusters, and its power.
 
     Attributes:
         count: the number.
@@ -132,7 +131,7 @@ def make_plan(
     power: float = 0.8,
     level: float = 0.95,
 ) -> Plan:
-    """Return how many clusters show a claim, with the power of several numbers.
+    """Return how many clusters are needed to show a claim, and the power for several numbers.
 
     Args:
         source: the pilot, or a guess.
@@ -181,7 +180,7 @@ def _check_pilot(source: Source, quantity: str) -> None:
     pilot, hint = source.pilot, "Use a larger pilot, or give the spread as a guess instead of --pilot."
     if source.count < MIN_CLUSTERS:
         counted = f"{source.count} {source.unit.removesuffix('s') if source.count == 1 else source.unit}"
-        raise UsageError(f"The pilot has {counted}; {MIN_CLUSTERS} are needed.", hint=hint)
+        raise UsageError(f"The pilot has {counted}; at least {MIN_CLUSTERS} are needed.", hint=hint)
     if pilot.is_constant:
         message = f"All {source.count:,} {source.unit} of the pilot have the same values"
         raise UsageError(f"{message}, so the spread of the {quantity} is unknown.", hint=hint)
@@ -255,7 +254,7 @@ def difference_source(base: Run, new: Run, name: str, *, value: float | None = N
 
 
 def mean_source(run: Run, name: str) -> Source:
-    """Return the values of a metric as a pilot. Raises as `difference_source`."""
+    """Return the values of a metric as a pilot. Raises the errors of `difference_source`."""
     column = with_range(run.metrics[run.metric(name).metric])
     _require_values(int(column.ok.sum()), run.name, name)
     scaled, clusters = on_mean_scale(column), run.clusters[column.ok]
@@ -273,7 +272,9 @@ def auroc_source(run: Run, name: str, labels: Sequence[float | str | None]) -> S
     column, values, clusters, truth = _labelled(run, name, labels)
     few = min(len(np.unique(clusters[truth == label])) for label in (0, 1))
     if few < MIN_CLUSTERS:
-        message = f"The rarer label of the pilot occurs in {few} questions; {MIN_CLUSTERS} are needed."
+        message = (
+            f"The rarer label of the pilot occurs in {few} questions; at least {MIN_CLUSTERS} are needed."
+        )
         raise UsageError(message, hint="Label more rows, or guess: --assume and --positives.")
     scores = values if column.higher_is_better else -values
     return Source(auroc_pilot(scores, truth, clusters), f"labelled {_unit(run)}")

@@ -11,9 +11,8 @@ from pydantic import ValidationError
 from sgi.analysis.stored_judgements import find_sources, judged_metric, require_same_questions
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.cascade import CascadeSummary
-from sgi.engine.given_options import model_options
 from sgi.engine.judge_batch import BatchJudgements
-from sgi.engine.open_resources import open_models
+from sgi.engine.open_resources import model_options, open_models
 from sgi.engine.pipeline import RunReport
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.run_recorder import require_texts, versions
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Listener
     from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.provenance import MetricProvenance
+    from sgi.kernel.metric_column import MetricProvenance
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
     from sgi.store.stored_batches import JudgementCount, RowJudgements, StoredBatch

@@ -11,7 +11,7 @@ import numpy as np
 from sgi.analysis.pairing import read_samples, shorten
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.provenance import FORMULA, MetricProvenance
+from sgi.kernel.metric_column import FORMULA, MetricProvenance
 from sgi.kernel.registry import metric as named_metric
 from sgi.stats.paired_tests import mcnemar
 

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.metric_column import MetricColumn
-    from sgi.kernel.provenance import MetricProvenance
+    from sgi.kernel.metric_column import MetricColumn, MetricProvenance
     from sgi.store.run_queries import RunRecord
 
 _NONE_DEFINED: Mapping[str, AnyMetric] = {}
@@ -24,7 +23,7 @@ _HINT = "Score the data again: sgi run."
 def origin_of(
     record: RunRecord, column: MetricColumn, defined: Mapping[str, AnyMetric] = _NONE_DEFINED
 ) -> MetricProvenance:
-    """Return the provenance of a run's scores of a metric, which must be complete.
+    """Return which models, judge and prompts computed a run's scores of a metric.
 
     ``defined`` are the metrics that definitions name; see `sgi.metrics.definitions`.
 

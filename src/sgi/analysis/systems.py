@@ -18,10 +18,9 @@ from sgi.kernel.clusters import unknown_column
 from sgi.kernel.errors import NotComparableError, UnknownNameError, UsageError
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_text import short_repr
-from sgi.stats.intervals import Interval, NoInterval, interval_or_none
+from sgi.stats.intervals import Interval, NoInterval, interval_or_none, ratio_of
 from sgi.stats.letters import MAX_SYSTEMS
 from sgi.stats.means import mean_interval
-from sgi.stats.ratios import ratio_of
 from sgi.store.row_query import group_name
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def compared_systems(
     metrics: Collection[str] = (),
     allow_different: bool = False,
 ) -> Systems:
-    """Return the systems to compare: those of one run by the column ``by``, or one for each of several runs.
+    """Return the systems to compare: the values of the column ``by`` in one run, or several runs.
 
     Runs may differ in metrics that are not in ``metrics``, unless it is empty.
 
@@ -126,7 +125,7 @@ def systems_of_runs(
     selected = {name for name in shared if {name, metric_name(name)} & {*metrics}} or {*shared}
     if not len(rows) or not shared:
         what = "metric" if len(rows) else "row"
-        raise UsageError(f"{', '.join(names)} have no {what} that all of them share.")
+        raise UsageError(f"{', '.join(names)} have no {what} in common.")
     notes = []
     for run, pair in zip(runs[1:], pairs, strict=True):
         differences = [one for one in find_differences(first, run, pair) if one.concerns(selected)]
@@ -288,7 +287,7 @@ def _unbalanced(
 def in_unit(
     column: MetricColumn, mean: float | None, values: NDArray[np.float64], clusters: NDArray[np.int64]
 ) -> tuple[float | None, Interval | NoInterval]:
-    """Return a mean and its interval in the unit of a metric, from the scale of the metric's mean."""
+    """Convert a mean and its interval from the scale of the mean to the unit of the metric."""
     scale = on_mean_scale(column)
     interval = mean_interval(values, clusters, low=scale.low, high=scale.high)
     if column.is_ratio:
@@ -317,7 +316,7 @@ class GroupMean:
 
 @dataclass(frozen=True)
 class SystemGroup:
-    """The systems on one metric in one group; ``units`` have a value for every system.
+    """The systems on one metric in one group of questions; ``units`` have a value for every system.
 
     Attributes:
         group: the value of the column.
@@ -332,7 +331,7 @@ class SystemGroup:
 
 @dataclass(frozen=True)
 class SystemGroups:
-    """The systems by group of questions.
+    """The means of the systems in each group of questions.
 
     Attributes:
         column: the column that holds the group.
@@ -366,7 +365,7 @@ def group_means(systems: Systems, column: str, metrics: Collection[str]) -> Syst
         groups[group_name(values.get(column)) or NO_GROUP].append(unit)
     if len(groups) > MAX_GROUPS:
         raise UsageError(
-            f"The column {column} has {len(groups):,} values; at most {MAX_GROUPS} groups can be compared."
+            f"The column {column} has {len(groups):,} values; at most {MAX_GROUPS} can be compared."
         )
     selected = [name for name in systems.values if name in metrics]
     means = {

@@ -1,27 +1,80 @@
-"""The trend of a metric over the runs of the same data, with its change points."""
+"""The trend of a metric over the runs of the same data, with its change points and alerts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
-from sgi.analysis.series_breaks import series_breaks
+from sgi.analysis.gate.gate import gate
+from sgi.analysis.gate.rules import Condition
+from sgi.analysis.pairing import pair_rows
+from sgi.analysis.run_differences import OTHER_QUESTIONS, data_differences, origin_differences
+from sgi.engine.stored_runs import read_run
 from sgi.engine.summary import MetricSummary
-from sgi.kernel.errors import UnknownNameError
+from sgi.kernel.errors import NotPairedError, UnknownNameError, UsageError
 from sgi.kernel.metric import Status
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
+from sgi.kernel.short_text import metric_label
+from sgi.kernel.signature import is_same_data
 from sgi.stats.change_points import change_points
 from sgi.stats.intervals import normal_quantile
-from sgi.store.run_history import run_history, series_name
+from sgi.store.run_history import TRACES, run_history, series_name
 from sgi.store.run_queries import find_run
+from sgi.store.scored_runs import metric_origins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from sgi.analysis.gate.checks import Check
+    from sgi.analysis.gate.rules import Rule
+    from sgi.engine.run import Run
     from sgi.store.database import Database
     from sgi.store.run_history import SeriesEntry
+
+MAX_COMPARED = 20_000
+"""Maximum rows of data whose questions are compared with those of the run before."""
+
+
+def series_breaks(database: Database, runs: Sequence[SeriesEntry], metric: str) -> dict[str, str]:
+    """Return, by id, why runs with this metric are not comparable with the run before them.
+
+    Each hour of live traces has other questions, so there only what computed the metric counts. The questions
+    of large data are not compared; see ``MAX_COMPARED``.
+    """
+    columns = metric_origins(database, [run.id for run in runs], metric)
+    reader = _Reader(database)
+    breaks = {}
+    for before, run in pairwise(runs):
+        found = (one.in_short for one in origin_differences(columns[before.id], columns[run.id]))
+        breaks[run.id] = ", ".join([*reader.data_obstacles(before, run), *found])
+    return {run: reason for run, reason in breaks.items() if reason}
+
+
+class _Reader:
+    """Compares the data of runs, and keeps the newest one, which the next run needs again."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._last: tuple[str, Run] | None = None
+
+    def data_obstacles(self, before: SeriesEntry, run: SeriesEntry) -> Iterator[str]:
+        large = max(before.rows, run.rows) > MAX_COMPARED
+        if run.data == TRACES or large or is_same_data(before.dataset, run.dataset):
+            return
+        base, new = self._read(before.id), self._read(run.id)
+        try:
+            differences = data_differences(base, new, pair_rows(base, new))
+        except NotPairedError:
+            yield OTHER_QUESTIONS
+            return
+        yield from (one.in_short for one in differences)
+
+    def _read(self, run: str) -> Run:
+        if self._last is None or self._last[0] != run:
+            self._last = run, read_run(self._database, find_run(self._database, run), metrics=())
+        return self._last[1]
+
 
 MAX_RUNS = 200
 """Maximum number of runs that a trend shows; older ones are only searched for change points."""
@@ -31,7 +84,7 @@ MIN_SEARCHED = 2
 
 @dataclass(frozen=True)
 class TrendPoint:
-    """The summary of the metric in a run.
+    """One run of a trend, with the summary of the metric in this run.
 
     ``obstacle`` says why the run is not comparable with the run before, so that a new part of the series
     begins; empty if it is. ``level`` is the mean between the change points around the run; None if the run
@@ -91,7 +144,7 @@ class Trend:
 
     @property
     def newest_part(self) -> tuple[TrendPoint, ...]:
-        """The newest runs, from the last run on that is not comparable with the run before it."""
+        """The newest comparable runs: all runs since the last break in comparability."""
         return tuple(_parts(self.points)[-1])
 
     @property
@@ -107,12 +160,12 @@ class Trend:
 
 
 def find_series(database: Database, text: str) -> str:
-    """Return the name of the data that a text names: the name itself, or a run with this data.
+    """Return the name of the data, given this name or a run that has the data.
 
     Raises:
         UnknownNameError: there is no such data and no such run.
     """
-    if any(run.data == text for run in run_history(database)):
+    if text == TRACES or any(run.data == text for run in run_history(database)):
         return text
     return series_name(find_run(database, text).dataset_name)
 
@@ -129,7 +182,10 @@ def trend(database: Database, data: str, metric: str) -> Trend:
 def trend_of(database: Database, history: Sequence[SeriesEntry], data: str, metric: str) -> Trend:
     """Return the trend of a metric over these runs; see `trend`."""
     if not history:
-        raise UnknownNameError("data", data, hint="No finished run has data of this name; see `sgi runs`.")
+        hint = "No finished run has data of this name; see `sgi runs`."
+        if data == TRACES:
+            hint = "No run of live traces is finished: that of an hour is finished when the hour is over."
+        raise UnknownNameError("data", data, hint=hint)
     name = _canonical(history[-MAX_RUNS:], data, metric)
     points = _points(database, history, name)
     if not points:
@@ -204,3 +260,48 @@ def _with_changes(points: Sequence[TrendPoint]) -> tuple[tuple[TrendPoint, ...],
         Change(levelled[places[change.position]], change.before, change.after, change.p)
         for change in steps.changes
     )
+
+
+@dataclass(frozen=True)
+class WatchCheck:
+    """The check of the newest run that has a mean of the metric.
+
+    ``failed`` are the rules that it violates.
+    """
+
+    trend: Trend
+    failed: tuple[Check, ...]
+
+    @property
+    def change(self) -> Change | None:
+        """The last change point, if the metric got worse there; otherwise None."""
+        return self.trend.worse
+
+    @property
+    def alert(self) -> bool:
+        """Whether the run got worse or violates a rule."""
+        return self.change is not None or bool(self.failed)
+
+
+def require_limits(rules: Sequence[Rule]) -> None:
+    """Raise a UsageError for a rule on a drop, since a watch has no baseline run."""
+    for rule in rules:
+        if rule.condition is Condition.MAX_DROP:
+            hint = "Leave it out: the watch finds drops itself. `sgi gate --against RUN` checks such rules."
+            raise UsageError(f"The rule {rule} needs a baseline run, which a watch does not have.", hint=hint)
+
+
+def check_newest(database: Database, data: str, metric: str, rules: Sequence[Rule]) -> WatchCheck:
+    """Check the newest finished run with this data. It does not count as a gate on its questions.
+
+    Raises:
+        UsageError: a rule is on a drop.
+        UnknownNameError: there are no finished runs with this data, or none of them has the metric.
+    """
+    require_limits(rules)
+    found = trend(database, data, metric)
+    failed: tuple[Check, ...] = ()
+    if rules:
+        run = read_run(database, find_run(database, found.newest.run))
+        failed = tuple(check for check in gate(run, rules, worst=0).checks if not check.passed)
+    return WatchCheck(found, failed)

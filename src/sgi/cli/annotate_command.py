@@ -11,7 +11,10 @@ from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_message
 
 Data = Annotated[
-    str, typer.Argument(help="Name of the data, traces, or a run with this data.", show_default=False)
+    str,
+    typer.Argument(
+        help="Name of the data, a run with this data, or 'traces' for live traces.", show_default=False
+    ),
 ]
 Text = Annotated[
     str, typer.Argument(help="Text of the note, such as the name of a release.", show_default=False)
@@ -32,7 +35,7 @@ def annotate(
     """
     from sgi.analysis.trend import find_series
     from sgi.store.database import open_database
-    from sgi.store.trend_annotations import annotate as add_annotation
+    from sgi.store.run_history import annotate as add_annotation
 
     with open_database(db, create=False) as database:
         note = add_annotation(database, find_series(database, data), text, at)

@@ -46,7 +46,12 @@ Confidence = Annotated[
         "questions with a grounded answer. Default: the target is kept on average over calibrations."
     ),
 ]
-Bins = Annotated[int, options.statistics_option(min=1, help="Largest number of ranges of answer length.")]
+Bins = Annotated[
+    int,
+    options.statistics_option(
+        min=1, help="Maximum number of answer-length ranges; each gets its own threshold."
+    ),
+]
 Kind = Annotated[
     Literal["logistic", "isotonic"],
     options.statistics_option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -11,7 +11,7 @@ from sgi.cli import options
 from sgi.cli.console import is_styled, print_json, print_lines
 from sgi.cli.option_values import scored_metrics, select_embedders
 from sgi.cli.run_options import Values, with_run_options
-from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import metric_label
 from sgi.reporting.formatting import calibration_hint
 from sgi.reporting.formatting import number as number_text
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sgi.kernel.metric import Scores
+    from sgi.kernel.sample import Sample
     from sgi.metrics.citations.citation_map import CitationMap
 
 Metric = Annotated[
@@ -66,15 +67,53 @@ def check(
       sgi check --c "The tower is 330 m tall." --r "It is 330 m tall." --json
       sgi check --c "The tower is 330 m tall." --r "It is 330 m tall." -m "contains(text='330')"
     """
-    from sgi.engine.evaluate import evaluate
-    from sgi.engine.given_options import given_options
-    from sgi.engine.plan import merge_metrics
     from sgi.kernel.sample import Sample
+
+    answer = check_answer(Sample(id="answer", question=q, contexts=tuple(c), response=r), values, metric)
+    if as_json:
+        print_json(answer.facts())
+    else:
+        _print(answer.scores, c, answer.citations)
+        _print_further(answer.further)
+    value = _value(answer.scores)
+    if fail_under is not None and (value is None or value < fail_under):
+        raise typer.Exit(_NOT_MET)
+
+
+class CheckedAnswer(NamedTuple):
+    """The scores of an answer.
+
+    Attributes:
+        scores: those of ``grounding``.
+        citations: the verdicts of citation markers; None if there are none.
+        cited: the names of the metrics of citations; empty for an answer without markers.
+        further: the scores of the metrics that were asked for, by canonical string.
+    """
+
+    scores: Scores
+    citations: CitationMap | None
+    cited: Sequence[str]
+    further: Mapping[str, Scores]
+
+    def facts(self) -> dict[str, Any]:
+        """Return the facts of the answer as JSON values."""
+        facts = _facts(self.scores, "grounding") | dict(self.scores.details[0])
+        if self.cited:
+            facts["citation_map"] = None if self.citations is None else self.citations.model_dump(mode="json")
+        if self.further:
+            facts["metrics"] = {name: _facts(other, "value") for name, other in self.further.items()}
+        return facts
+
+
+def check_answer(sample: Sample, values: Values, metric: list[str] | None = None) -> CheckedAnswer:
+    """Score an answer; ``metric`` are further metrics, ``values`` options of a run."""
+    from sgi.engine.evaluate import evaluate
+    from sgi.engine.open_resources import given_options
+    from sgi.engine.plan import merge_metrics
     from sgi.metrics.citations.citation_map import first_citation_map
     from sgi.text.citation_markers import find_markers
 
-    sample = Sample(id="answer", question=q, contexts=tuple(c), response=r)
-    names = ("grounding", "citation_recall") if find_markers(r) else ("grounding",)
+    names = ("grounding", "citation_recall") if find_markers(sample.response or "") else ("grounding",)
     entailment = {name: values.pop(name, None) for name in ("nli", "nli_band")}
     chosen = given_options({"metrics": names, **entailment}, source="the command line")
     grounding, *others = chosen.metrics or ()
@@ -82,33 +121,14 @@ def check(
     metrics = merge_metrics(chosen.named_metrics or (), further)
     embedders = select_embedders(values.pop("embedders", None), metrics)
     result = evaluate([sample], metrics, embedders or None, **values)
-    scores = result[grounding]
     citations = first_citation_map(result[other].details[0] for other in others)
-    further_scores = {one.canonical: result[one.canonical] for one in further}
-    if as_json:
-        print_json(_answer_facts(scores, citations, others, further_scores))
-    else:
-        _print(scores, c, citations)
-        _print_further(further_scores)
-    value = _value(scores)
-    if fail_under is not None and (value is None or value < fail_under):
-        raise typer.Exit(_NOT_MET)
+    return CheckedAnswer(
+        result[grounding], citations, others, {one.canonical: result[one.canonical] for one in further}
+    )
 
 
 def _value(scores: Scores) -> float | None:
     return float(scores.values[0]) if scores.ok[0] else None
-
-
-def _answer_facts(
-    scores: Scores, citations: CitationMap | None, cited: Sequence[str], further: Mapping[str, Scores]
-) -> dict[str, Any]:
-    """Return the facts of an answer as JSON values; ``cited`` are the names of the metrics of citations."""
-    facts = _facts(scores, "grounding") | dict(scores.details[0])
-    if cited:
-        facts["citation_map"] = None if citations is None else citations.model_dump(mode="json")
-    if further:
-        facts["metrics"] = {name: _facts(other, "value") for name, other in further.items()}
-    return facts
 
 
 def _facts(scores: Scores, name: str) -> dict[str, Any]:
@@ -129,8 +149,8 @@ def _print(scores: Scores, contexts: Sequence[str], citations: CitationMap | Non
     from rich.console import Console
     from rich.text import Text
 
-    from sgi.metrics.grounding.analysed_text import ENGLISH
     from sgi.metrics.grounding.evidence_map import EvidenceMap
+    from sgi.metrics.grounding.language_tables import ENGLISH
     from sgi.reporting.answers_to_check import unmeasured_languages
     from sgi.reporting.evidence_lines import map_lines
     from sgi.reporting.terminal_style import FAINT, HEADING, bar, style_of

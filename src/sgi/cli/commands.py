@@ -7,6 +7,7 @@ taken by another package.
 
 from __future__ import annotations
 
+import re
 from collections import ChainMap, Counter
 from collections.abc import Mapping
 from copy import copy
@@ -47,7 +48,7 @@ GROUPS = {
 }
 """The groups of commands, each with the sentence of its help."""
 
-ALSO = ("demo", "show", "metrics", "score", "compute", "reproduce")
+ALSO = ("demo", "show", "metrics", "score", "compute", "mcp", "reproduce")
 """Commands that `sgi --help` only names."""
 
 MEMBERS = {
@@ -78,6 +79,8 @@ _CLUSTER_FUNCTIONS = "sgi.cluster"
 _FROM_PACKAGES = "Plugins"
 _SHORT_EXAMPLES = 6
 _ALL_OPTIONS = "sgi.all_options"
+_WIDTH = 78
+"""Longest line of an example in a help, so that a terminal with 80 columns does not break it."""
 
 
 @cache
@@ -132,8 +135,10 @@ class _LongCommand(TyperCommand):
     first: Sequence[str] = ()
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help with the first options, or with all."""
-        super(_LongCommand, _short(self, ctx)).format_help(ctx, formatter)
+        """Write the help: only the most important options, or all options on request."""
+        command = _short(self, ctx)
+        command.help = _join_paragraphs(command.help or "")
+        super(_LongCommand, command).format_help(ctx, formatter)
 
 
 class CommandGroup(TyperGroup):
@@ -145,8 +150,8 @@ class CommandGroup(TyperGroup):
         self.first = _show_first(self, ["version"])
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help with the first options, or with all; it imports no everyday command."""
-        short = copy(_short(self, ctx))
+        """Write the help with the main or all options, without importing the everyday commands."""
+        short = _short(self, ctx)
         listed = {
             name: TyperCommand(name, help=text, rich_help_panel="Commands") for name, text in EVERYDAY.items()
         }
@@ -154,7 +159,7 @@ class CommandGroup(TyperGroup):
         super(CommandGroup, short).format_help(ctx, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that is called; the error for one of a group names the group."""
+        """Return the called command; for a subcommand without its group, the error names the group."""
         group = next((group for group, names in MEMBERS.items() if args[0] in names), None)
         if group is not None and args[0] not in self.commands:
             raise UsageError(f"{args[0]!r} is a command of a group.", hint=f"Write: sgi {group} {args[0]}")
@@ -179,7 +184,7 @@ class _MemberGroup(TyperGroup):
         return super().parse_args(ctx, ["list", *args] if self.name == "runs" and is_list else args)
 
 
-C = TypeVar("C", "_LongCommand", "CommandGroup")
+_Command = TypeVar("_Command", "_LongCommand", "CommandGroup")
 
 
 def _show_first(command: TyperCommand | TyperGroup, names: Sequence[str]) -> tuple[str, ...]:
@@ -188,14 +193,14 @@ def _show_first(command: TyperCommand | TyperGroup, names: Sequence[str]) -> tup
     return (*names, "help_all")
 
 
-def _short(command: C, ctx: Any) -> C:
-    """Return a copy of a command with its first options only, in one list and in their order."""
+def _short(command: _Command, ctx: Any) -> _Command:
+    """Return a copy of a command for its help: with its first options only, unless all are requested."""
+    short = copy(command)
     if not command.first or _ALL_OPTIONS in ctx.meta:
-        return command
+        return short
     order = {name: number for number, name in enumerate(command.first)}
     options = [each for each in command.params if isinstance(each, TyperOption) and not each.hidden]
     shown = sorted((each for each in options if each.name in order), key=lambda each: order[each.name or ""])
-    short = copy(command)
     short.params = [each for each in command.params if each not in options]
     for each in shown:
         option = copy(each)
@@ -211,6 +216,35 @@ def _with_few_examples(text: str) -> str:
     """Return a help text with its first examples."""
     before, title, examples = text.partition("Examples:\n")
     return before + title + "\n".join(examples.splitlines()[:_SHORT_EXAMPLES])
+
+
+def _join_paragraphs(text: str) -> str:
+    r"""Return a help text with one line for each paragraph, which the terminal wraps, and short examples.
+
+    >>> print(_join_paragraphs("One\nparagraph.\n\nExamples:\n  sgi run a.csv"))
+    One paragraph.
+    <BLANKLINE>
+    Examples:
+      sgi run a.csv
+    """
+    paragraphs = [
+        "\n".join(map(_break_command, lines))
+        if any(line.startswith(" ") for line in lines)
+        else " ".join(lines)
+        for lines in map(str.splitlines, text.split("\n\n"))
+    ]
+    return "\n\n".join(paragraphs)
+
+
+def _break_command(command: str) -> str:
+    """Break a long command before an option."""
+    lines: list[str] = []
+    for part in re.split(r" (?=-)", command):
+        if lines and len(f"{lines[-1]} {part} \\") <= _WIDTH:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(part)
+    return " \\\n      ".join(lines)
 
 
 def _print_all(context: typer.Context, requested: bool) -> None:
@@ -240,7 +274,7 @@ def _show_all(
 
 
 def cluster_function(name: str) -> Callable[..., Any]:
-    """Return a function of the package for Ray clusters: ``run`` of a run, ``import`` of `sgi runs db`."""
+    """Load a function of the package sgi_cluster: ``run`` or ``import``."""
     found = entry_points(group=_CLUSTER_FUNCTIONS, name=name)
     if not found:
         raise UsageError("The package sgi_cluster is not installed.", hint=f"Install {DISTRIBUTION} again.")

@@ -116,7 +116,9 @@ def _check(runs: list[str], systems: LeaderboardOptions, margin: float | None) -
             "A comparison needs two or more runs.", hint="Give several runs, or one run and --by COLUMN."
         )
     if margin is not None and systems.applies_to(len(runs)):
-        raise UsageError("--margin compares two runs.", hint="Leave it out, or compare the runs in pairs.")
+        raise UsageError(
+            "--margin needs exactly two runs.", hint="Leave out --margin, or compare the runs in pairs."
+        )
 
 
 def _print_comparison(view: ComparisonView, *, percent: bool, as_json: bool) -> None:

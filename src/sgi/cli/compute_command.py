@@ -76,7 +76,7 @@ def compute(
     else:
         typer.echo("SGI={sgi:.6f}  theta_rq={theta_rq:.6f}  theta_rc={theta_rc:.6f}".format(**result))
         if len(c) > 1:
-            print_message(f"The nearest to the response is context {int(result['context']) + 1} of {len(c)}.")
+            print_message(f"Context {int(result['context']) + 1} of {len(c)} is nearest to the response.")
 
 
 def _tiny_angle(response: str, contexts: list[str], *, is_cut: bool) -> str:

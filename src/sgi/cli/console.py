@@ -73,7 +73,7 @@ def complain(error: SgiError) -> None:
 
 
 def with_options(message: str) -> str:
-    """Replace Python arguments by options.
+    """Replace names of Python arguments in a message by the options of the command line.
 
     >>> with_options("Ask again with `retry_failed`.")
     'Ask again with --retry-failed.'
@@ -97,13 +97,17 @@ def discard_stdout() -> None:
 
 
 @ignore_broken_pipe()
+def json_text(value: Any) -> str:
+    """Return data as JSON, as ``--json`` prints it."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:  # integers beyond 64 bits, lone surrogates
+        return json.dumps(value, indent=2)
+
+
 def print_json(value: Any) -> None:
     """Print data as JSON on stdout."""
-    try:
-        text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
-    except TypeError:  # integers beyond 64 bits, lone surrogates
-        text = json.dumps(value, indent=2)
-    typer.echo(escaped_json(text))
+    typer.echo(escaped_json(json_text(value)))
 
 
 def print_json_line(row: Mapping[str, JsonValue]) -> None:
@@ -210,14 +214,14 @@ class _Lines:
 
 
 def styled(*parts: str | tuple[str, str]) -> Text:
-    """Return a line for `print_lines` from texts with and without styles; only a call loads rich."""
+    """Join texts, some with a style, to a line for `print_lines`; the first call imports rich."""
     from rich.text import Text
 
     return Text.assemble(*parts)
 
 
 def is_styled(console: Console) -> bool:
-    """Return whether output may have colours and bars: on a terminal with both, without ``NO_COLOR``."""
+    """Return whether a terminal supports colours and bars, and ``NO_COLOR`` is not set."""
     able = console.is_terminal and console.color_system is not None and console.encoding.startswith("utf")
     return able and not console.no_color
 

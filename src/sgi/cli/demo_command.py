@@ -55,7 +55,7 @@ def demo(
       sgi demo --questions 250
       sgi demo --data answers.csv
     """
-    from sgi.api_scoring import run
+    from sgi.api_analysis import run
     from sgi.io.write import open_writer
 
     rows = _sample(questions)

@@ -12,12 +12,13 @@ from sgi.cli.console import one_line, print_json, print_lines, print_notes, prin
 from sgi.cli.option_values import cache_choice
 from sgi.io.write import check_target, open_writer
 from sgi.kernel.errors import UsageError
+from sgi.kernel.short_text import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sgi.analysis.diagnosis.diagnosis import Diagnosis
-    from sgi.api_diagnosis import Options
+    from sgi.analysis.diagnosis.diagnosis import Diagnosis, RowDiagnosis
+    from sgi.api_analysis import Options
 
 
 def _complete_cause(incomplete: str) -> list[str]:
@@ -55,7 +56,7 @@ CauseOption = Annotated[
         autocompletion=_complete_cause,
     ),
 ]
-Limit = Annotated[int, typer.Option(min=0, help="Number of rows to list with --cause.")]
+Limit = Annotated[int, typer.Option(min=0, help="Number of rows to list.")]
 TableFile = Annotated[
     Path | None,
     typer.Option("--table", help="TOML file with your decision table instead of the built-in one."),
@@ -119,7 +120,7 @@ def diagnose(
     """
     names: Sequence[str] = runs or ()
     _check(names, {"--by": by, "--cause": cause, "-o": out})
-    from sgi import api_diagnosis
+    from sgi import api_analysis
 
     settings: Options = {
         "table": table,
@@ -132,7 +133,7 @@ def diagnose(
         _compare(names, settings, allow_different=allow_different, as_json=as_json, quiet=quiet)
         return
     with progress(quiet=quiet) as settings["listener"]:
-        result = api_diagnosis.diagnose(names[0], by=by or "", **settings)
+        result = api_analysis.diagnose(names[0], by=by or "", **settings)
     if out is not None:
         with open_writer(out) as writer:
             writer.write([row.to_dict() for row in result.rows])
@@ -167,12 +168,26 @@ def _print(result: Diagnosis, *, cause: str | None, limit: int, as_json: bool) -
         print_lines(
             [f"{one_line(result.run)}: {result.diagnosed:,} of {len(result.rows):,} rows diagnosed", ""]
         )
-        print_tables(diagnosis_tables(result))
+        print_tables(diagnosis_tables(result, with_rows=False))
+        print_lines(_to_read(result.to_read, limit))
     else:
         shown = chosen[:limit]
         print_lines([f"{one_line(result.run)}: {len(shown):,} of {len(chosen):,} rows: {cause}", ""])
         if shown:
             print_tables([row_table(shown)])
+
+
+def _to_read(rows: Sequence[RowDiagnosis], limit: int) -> Iterator[str]:
+    """Yield the rows without a cause to read first: two lines for each, as wide as the terminal."""
+    from sgi.cli.first_screen import terminal_width
+    from sgi.reporting.diagnosis_tables import evidence_text
+
+    shown = rows[:limit]
+    if shown:
+        yield f"Rows without a cause to read first: {len(shown):,} of {len(rows):,}"
+    for row in shown:
+        yield f"  {one_line(row.id)}  {row.finding}"
+        yield shorten(f"    {one_line(evidence_text(row))}", terminal_width())
 
 
 def _notes(result: Diagnosis) -> Iterator[str]:
@@ -184,7 +199,7 @@ def _notes(result: Diagnosis) -> Iterator[str]:
 def _compare(
     names: Sequence[str], settings: Options, *, allow_different: bool, as_json: bool, quiet: bool
 ) -> None:
-    from sgi.api_diagnosis import compare_causes
+    from sgi.api_analysis import compare_causes
     from sgi.reporting.diagnosis_tables import comparison_of_causes
 
     with progress(quiet=quiet) as settings["listener"]:

@@ -59,14 +59,14 @@ def duel(
       sgi judge duel bm25 dense --judge openai:gpt-4o-mini --max-cost 2
       sgi judge duel last --by model --judge openai:gpt-4o-mini -o duels.jsonl
     """
-    from sgi import api_comparing
+    from sgi import api_analysis
 
     if "model" not in values.get("judge", {}):
-        raise UsageError("--judge is required.", hint="Name one: --judge openai:NAME.")
+        raise UsageError("--judge is required.", hint="Name a judge: --judge openai:NAME.")
     if out is not None:
         check_target(out)  # before the first request is paid
     with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
-        result = api_comparing.duel(
+        result = api_analysis.duel(
             *runs,
             judge=values["judge"],
             by=by,

@@ -49,7 +49,9 @@ def export(
     if as_json and out is None:
         raise UsageError("--json needs -o.", hint="Without -o, the rows are printed as JSON lines.")
     if inputs and format is not None:
-        raise UsageError("--format writes scores without the texts of the rows.", hint="Omit --inputs.")
+        raise UsageError(
+            "--inputs does not apply to --format, which writes scores without texts.", hint="Omit --inputs."
+        )
     with open_runs(db, run) as (database, (record,)):
         if out is None:
             with ignore_broken_pipe():

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.cli.console import print_overview
 from sgi.cli.printed_tables import worst_facts
-from sgi.kernel.names import metric_label
-from sgi.reporting.metric_format import main_metric
+from sgi.kernel.short_text import metric_label
+from sgi.reporting.formatting import main_metric
 from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.views.row_view import rows_to_check
 from sgi.reporting.views.run_view import RunView, earlier_run
@@ -41,7 +41,7 @@ def print_first_screen(
     blank: int,
     db_option: str = "",
 ) -> None:
-    """Print the overview of a run with the first answers to check; ``db_option`` goes into the command."""
+    """Print the overview of a run with the first answers to check; the command gets ``db_option``."""
     rows = _rows(database, record, metrics)
     lines = _lines(record, metrics, rows, db_option)
     print_overview(metrics, blank, earlier_run(database, record), lines)

@@ -31,7 +31,7 @@ _LONGEST_NOTE = 400
 
 @dataclass(frozen=True)
 class GateOutput:
-    """Outputs of a gate.
+    """The outputs of a gate that the user selected.
 
     ``junit`` and ``code_quality`` are files. ``github`` stands for the job summary, the outputs of the step
     and the annotations of GitHub Actions. ``as_json`` prints JSON instead of tables. ``worst`` is the number
@@ -56,8 +56,7 @@ class GateOutput:
         self, database: Database, records: Sequence[RunRecord], report: GateReport, notes: Sequence[str]
     ) -> list[str]:
         """Write the files, and return the workflow commands to print; ``records`` are run and baseline."""
-        from sgi.analysis.gate.junit import junit
-        from sgi.reporting.gate_annotations import code_quality, file_in_repository, github_commands
+        from sgi.reporting.gate_summary import code_quality, file_in_repository, github_commands, junit
         from sgi.reporting.views.failing_rows import data_file, failing_rows, worst_rows
 
         _write(self.junit, lambda: junit(report))

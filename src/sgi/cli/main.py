@@ -9,13 +9,13 @@ from __future__ import annotations
 import io
 import os
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sgi.cli.commands import ALSO, CommandGroup
+from sgi.cli.options import option_group
 from sgi.cli.stop_signals import run_until_signal
 from sgi.kernel.errors import SgiError
 from sgi.kernel.input_limits import input_limits, variable
@@ -31,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_limit_option = partial(typer.Option, rich_help_panel="Input limits")
+_limit_option = option_group("Input limits")
 
 
 def _print_version(requested: bool) -> None:
@@ -51,14 +51,12 @@ def _options(
         str | None,
         _limit_option(
             metavar="SIZE",
-            help="Maximum size of a value; a row with a larger one cannot be read. Default: 4MB.",
+            help="Maximum size of a value; a row with a larger value is rejected. Default: 4MB.",
         ),
     ] = None,
     max_row: Annotated[
         str | None,
-        _limit_option(
-            metavar="SIZE", help="Maximum size of a row; a larger row cannot be read. Default: 8MB."
-        ),
+        _limit_option(metavar="SIZE", help="Maximum size of a row; a larger row is rejected. Default: 8MB."),
     ] = None,
     max_columns: Annotated[
         str | None, _limit_option(metavar="N", help="Maximum number of columns of the data. Default: 10000.")

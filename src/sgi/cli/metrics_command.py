@@ -16,7 +16,7 @@ from sgi.cli.console import complain, plain, print_json, print_tables
 from sgi.cli.plain_docstring import plain_docstring
 from sgi.kernel.details import first_line
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric_help import Question
+from sgi.kernel.metric import Question
 from sgi.kernel.registry import DEFAULTS, FEATURED, metric_class, metric_classes, metric_name
 from sgi.kernel.registry import metric as parse_metric
 from sgi.kernel.sample import Field

@@ -31,8 +31,17 @@ class _DataFile(NamedTuple):
 
 def print_next_command(folder: Path) -> None:
     """Print the data files and the runs of a folder, and the commands that use them."""
-    files = [file for file in map(_read, _newest_files(folder)) if file is not None]
+    paths = _newest_files(folder)
+    files = [file for file in map(_read, paths) if file is not None]
     lines = [*_runs_lines(), *_data_lines(files)]
+    tables = [path for path in paths if ".json" not in path.suffixes]
+    if not lines and tables:
+        name = one_line(shlex.quote(tables[0].name))
+        command = f"sgi run {name} --map response=COLUMN --map contexts=COLUMN"
+        lines = [
+            f"{one_line(tables[0].name)} has no column of answers or questions that SGI recognises.",
+            *_commands((command, "name the columns")),
+        ]
     if not lines:
         lines = [
             "No data that SGI can read is in this folder, and no runs.",
@@ -82,7 +91,13 @@ def _data_lines(files: list[_DataFile]) -> Iterator[str]:
     if others:
         yield f"Other data files: {', '.join(others)}"
     name = one_line(shlex.quote(best.name))
-    if "response" in best.fields:
+    if "response" in best.fields and {"contexts", "reference"}.isdisjoint(best.fields):
+        yield from _commands(
+            (f"sgi run {name} --map contexts=COLUMN", "if a column has the passages"),
+            (f"sgi run {name} --map reference=COLUMN", "if a column has the expected answers"),
+            (f"sgi run {name} -m answer_relevance --judge openai:NAME", "with a judge"),
+        )
+    elif "response" in best.fields:
         yield from _commands((f"sgi run {name}", "score the answers, and store the run"))
     else:
         yield from _commands(

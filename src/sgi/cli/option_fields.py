@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def with_option_fields(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command one parameter for each field, in place of each parameter that is a dataclass."""
+    """Replace each dataclass parameter of a command by one parameter for each of its fields."""
     own = inspect.signature(command, eval_str=True).parameters.values()
     groups = {
         part.name: part.annotation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from sgi.kernel.metric import AnyMetric
+
+_FIELDS = "id|question|contexts|response|reference|label"
 
 
 def metric_list(texts: list[str]) -> list[str]:
@@ -125,6 +128,8 @@ def column_map(texts: list[str] | None) -> dict[str, str]:
         field = field.strip()
         if not (field and equals):
             raise UsageError(f"Cannot read --map {text!r}.", hint="Write --map field=column.")
+        if re.search(rf",\s*({_FIELDS})=", column):
+            raise UsageError(f"--map {text!r} has two fields.", hint="Write one --map for each field.")
         if field in columns:
             hint = f"To join columns: --map {field}={columns[field]},{column}."
             raise UsageError(f"--map has the field {field!r} twice.", hint=hint)
@@ -181,3 +186,22 @@ def cache_choice(path: Path | None, *, no_cache: bool) -> bool | Path:
     if path is not None and no_cache:
         raise UsageError("Use --cache or --no-cache, not both.")
     return path if path is not None else not no_cache
+
+
+def open_share(option: str, text: str | None) -> float:
+    """Return the share in (0, 1) that an option gives, such as 30%. Raises UsageError for other values."""
+    from sgi.engine.option_parsing import share
+
+    if text is None:
+        raise UsageError(f"{option} is required for a guess.", hint=f"For example {option} 30%.")
+    value = share(text)
+    if not 0 < value < 1:
+        raise UsageError(f"{option} must be between 0 and 1, not {text}.", hint="30% is 0.3.")
+    return value
+
+
+def positive(option: str, value: float | None) -> float:
+    """Return the finite number above 0 that an option gives. Raises UsageError for other values."""
+    if value is None or not 0 < value < float("inf"):
+        raise UsageError(f"{option} must be above 0, not {value}.")
+    return value

@@ -106,7 +106,7 @@ AllowDifferent = Annotated[
     bool,
     statistics_option(
         "--allow-different",
-        help="Compare runs that differ in more than their responses: embedder, judge, prompts, metric "
+        help="Compare the runs even if more than the responses differs: embedder, judge, prompts, metric "
         "version, references, rows that only one run has, or missing values.",
     ),
 ]

@@ -9,6 +9,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import print_json, print_lines, print_message, print_notes, print_tables
+from sgi.cli.option_values import open_share, positive
 from sgi.kernel.errors import UsageError
 from sgi.reporting.table import Cell, Table
 
@@ -47,12 +48,15 @@ Metric = Annotated[
     str | None,
     typer.Option("-m", "--metric", help="Metric of the pilot.", autocompletion=options.complete_metric),
 ]
-Power = Annotated[str, typer.Option(help="Probability that the sample shows it, such as 90%.")]
+Power = Annotated[
+    str, typer.Option(help="Power: the probability that the sample shows the claim, such as 90%.")
+]
 Assume = Annotated[
     float | None, typer.Option(help="True value that you expect. Default: the value of the pilot.")
 ]
 Deviation = Annotated[
-    float | None, _guess_option("--sd", help="Standard deviation of the values (of the differences).")
+    float | None,
+    _guess_option("--sd", help="Standard deviation of the values; for a comparison, of the differences."),
 ]
 Figure = Annotated[
     Path | None, options.output_option("--chart", help="Also draw the power: a .png, .svg or .pdf file.")
@@ -78,7 +82,10 @@ def difference(
         str | None, _guess_option(help="Share of pass/fail answers that change, such as 12%.")
     ] = None,
     tests: Annotated[
-        int, options.statistics_option(min=1, help="Metrics that are tested together (Holm).")
+        int,
+        options.statistics_option(
+            min=1, help="Number of metrics that are tested together (Holm's correction)."
+        ),
     ] = 1,
     power: Power = "80%",
     cluster: options.Cluster = None,
@@ -138,8 +145,8 @@ def _difference_source(
     if of is None:
         raise UsageError("--of is required without a pilot.", hint="Give the difference: --of 0.03.")
     if sd is not None:
-        return Source(normal_difference_pilot(of, _positive("--sd", sd)), "questions", is_guess=True)
-    share = _open_share("--changed", changed)
+        return Source(normal_difference_pilot(of, positive("--sd", sd)), "questions", is_guess=True)
+    share = open_share("--changed", changed)
     if abs(of) > share:
         message = f"If {share:.4g} of the answers change, the difference cannot be {of:g}."
         raise UsageError(message, hint="Give a larger --changed.")
@@ -156,7 +163,7 @@ def gate(
     sd: Annotated[
         float | None,
         _guess_option(
-            "--sd", help="Standard deviation of the values. Default: the one of a pass/fail metric."
+            "--sd", help="Standard deviation. Default: that of a pass/fail metric with the mean --assume."
         ),
     ] = None,
     looks: Annotated[
@@ -206,9 +213,9 @@ def _gate_source(
         return mean_source(_read(_one(pilot), metric, None, cluster, db)[0], metric)
     if assume is None:
         hint = "Give --pilot RUN, or the mean that you expect: --assume 0.9."
-        raise UsageError("A gate needs a pilot or a guess.", hint=hint)
+        raise UsageError("The plan of a gate needs a pilot, or a guess of the mean.", hint=hint)
     if sd is not None:
-        return Source(normal_pilot(assume, _positive("--sd", sd)), "questions", is_guess=True)
+        return Source(normal_pilot(assume, positive("--sd", sd)), "questions", is_guess=True)
     if not 0 < assume < 1:
         hint = "For values that are not pass/fail, also give --sd."
         raise UsageError(f"--assume must be a share between 0 and 1, not {assume:g}.", hint=hint)
@@ -226,7 +233,7 @@ def auroc(
     label: options.Label = None,
     assume: Assume = None,
     positives: Annotated[
-        str | None, _guess_option(help="Share of rows with a yes, such as 30%; scores are normal.")
+        str | None, _guess_option(help="Share of rows with label yes, such as 30%; assumes normal scores.")
     ] = None,
     power: Power = "80%",
     cluster: options.Cluster = None,
@@ -253,12 +260,12 @@ def auroc(
     else:
         if assume is None or not 0.5 < assume < 1:  # noqa: PLR2004 - chance
             raise UsageError("A guess needs an AUROC between 0.5 and 1.", hint="Give --assume 0.8.")
-        share = _open_share("--positives", positives)
+        share = open_share("--positives", positives)
         source = Source(normal_scores_pilot(assume, share), "labels", is_guess=True)
     if above is not None:
         claim, words = Claim("above", above), f"the 95 % interval of the AUROC is above {above:g}"
     else:
-        half = _positive("--half-width", width)
+        half = positive("--half-width", width)
         claim, words = Claim("width", half), f"the 95 % interval of the AUROC is ± {half:g} or narrower"
     _show(make_plan(source, claim, words, "AUROC", value=assume, power=_share(power)), chart, as_json=as_json)
 
@@ -266,7 +273,9 @@ def auroc(
 @plan.command()
 def agreement(
     above: Annotated[float, typer.Option(help="Limit that the interval must exceed.")],
-    statistic: Annotated[Literal["kappa", "accuracy"], typer.Option(help="What must exceed it.")] = "kappa",
+    statistic: Annotated[
+        Literal["kappa", "accuracy"], typer.Option(help="Statistic that must exceed the limit.")
+    ] = "kappa",
     pilot: Pilots = None,
     metric: Metric = None,
     label: options.Label = None,
@@ -274,7 +283,9 @@ def agreement(
         float | None, typer.Option(help="Smallest value that counts as yes. Default: 0.5.")
     ] = None,
     assume: Assume = None,
-    share: Annotated[str | None, _guess_option(help="Share of yes, by labels and judge; for kappa.")] = None,
+    share: Annotated[
+        str | None, _guess_option(help="Share of rows that labels and judge both call yes; for kappa.")
+    ] = None,
     power: Power = "80%",
     cluster: options.Cluster = None,
     db: options.Database = None,
@@ -302,7 +313,7 @@ def agreement(
     elif accuracy:
         source = Source(share_pilot(assume), "labels", is_guess=True)
     else:
-        source = Source(kappa_shares_pilot(assume, _open_share("--share", share)), "labels", is_guess=True)
+        source = Source(kappa_shares_pilot(assume, open_share("--share", share)), "labels", is_guess=True)
     words = f"the 95 % interval of the {statistic} is above {above:g}"
     made = make_plan(source, Claim("above", above), words, statistic, value=assume, power=_share(power))
     _show(made, chart, as_json=as_json)
@@ -321,20 +332,23 @@ def _check_source(pilot: list[str] | None, **guess: object) -> None:
     given = [f"--{name}" for name, value in guess.items() if value is not None]
     names = " or ".join(f"--{name}" for name in guess)
     if pilot and given:
-        raise UsageError(f"{given[0]} is a guess; a pilot replaces it.", hint="Leave out one of them.")
+        raise UsageError(
+            f"{given[0]} cannot be combined with --pilot, which replaces this guess.",
+            hint="Leave out one of them.",
+        )
     if not pilot and len(given) != 1:
         raise UsageError("Give a pilot or one guess of the spread.", hint=f"Give --pilot RUN, or {names}.")
 
 
 def _one(pilot: list[str]) -> str:
     if len(pilot) > 1:
-        raise UsageError("Give one pilot.", hint="Two pilots are for a difference.")
+        raise UsageError("Give one pilot.", hint="Only a plan of a difference takes two pilots.")
     return pilot[0]
 
 
 def _required(metric: str | None) -> str:
     if metric is None:
-        raise UsageError("A pilot needs a metric.", hint="Give -m NAME.")
+        raise UsageError("--pilot needs a metric.", hint="Give -m NAME.")
     return metric
 
 
@@ -344,23 +358,6 @@ def _share(text: str) -> float:
     value = share(text)
     if not 0.5 <= value < 1:  # noqa: PLR2004 - a plan that fails more often than not is a mistake
         raise UsageError(f"--power must be from 50% to below 100%, not {text}.", hint="80% is usual.")
-    return value
-
-
-def _open_share(option: str, text: str | None) -> float:
-    from sgi.engine.option_parsing import share
-
-    if text is None:
-        raise UsageError(f"{option} is required for a guess.", hint=f"For example {option} 30%.")
-    value = share(text)
-    if not 0 < value < 1:
-        raise UsageError(f"{option} must be between 0 and 1, not {text}.", hint="30% is 0.3.")
-    return value
-
-
-def _positive(option: str, value: float | None) -> float:
-    if value is None or not 0 < value < float("inf"):
-        raise UsageError(f"{option} must be above 0, not {value}.")
     return value
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sgi.reporting.charts import Chart
     from sgi.reporting.views.group_view import GroupTable
-    from sgi.reporting.views.scored_rows import ScoredRows
+    from sgi.reporting.views.headline import ScoredRows
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -57,7 +57,7 @@ class _Request:
 
     @cached_property
     def columns(self) -> ScoredRows:
-        from sgi.reporting.views.scored_rows import scored_rows
+        from sgi.reporting.views.headline import scored_rows
 
         return scored_rows(self.database, self.record)
 
@@ -219,7 +219,7 @@ def _plane(request: _Request) -> Chart:
 
     view = plane(request.database, request.record, most=_POINTS)
     if view is None or not view.points:
-        raise _NotPossibleError("no metric stored θ(r, c) and θ(r, q), as sgi does")
+        raise _NotPossibleError("no metric of the run stores the angles θ(r, c) and θ(r, q); sgi does")
     return plane_figure(view)
 
 
@@ -273,7 +273,7 @@ def _correlation(request: _Request) -> Chart:
 
     matrix = correlation(request.columns)
     if matrix is None:
-        raise _NotPossibleError("fewer than two of its metrics vary")
+        raise _NotPossibleError("fewer than two of its metrics have different values")
     return correlation_figure(matrix)
 
 

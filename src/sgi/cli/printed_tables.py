@@ -6,10 +6,9 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from sgi.cli.console import one_line, with_options
-from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import metric_label
 from sgi.reporting.answers_to_check import reason_to_check
-from sgi.reporting.formatting import moment
-from sgi.reporting.metric_format import MetricFormat, importance
+from sgi.reporting.formatting import MetricFormat, importance, moment
 from sgi.reporting.table import Cell, Table
 from sgi.reporting.terminal_style import sparkline
 from sgi.reporting.views.run_header import state_of

@@ -9,7 +9,7 @@ import typer
 from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_tables
 from sgi.kernel.errors import UsageError
-from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import metric_label
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _results(
     Raises:
         UsageError: a metric has no repeated values, or without names, none has.
     """
-    from sgi import api_comparing
+    from sgi import api_analysis
 
     results, errors = [], []
     with open_runs(db, run) as (_, (record,)):
@@ -79,7 +79,7 @@ def _results(
     for name in chosen:
         try:
             results.append(
-                api_comparing.repeats(
+                api_analysis.repeats(
                     record.id, name, threshold=threshold, examples=examples, cluster=cluster, db=db
                 )
             )

@@ -18,7 +18,7 @@ from sgi.cli.option_values import (
 from sgi.cli.options import typer_option
 from sgi.cli.run_output import database_option
 from sgi.engine.flags import Flag
-from sgi.engine.given_options import read_options
+from sgi.engine.open_resources import read_options
 from sgi.engine.run_options import RunOptions
 from sgi.kernel.errors import UsageError
 
@@ -37,7 +37,7 @@ _NOT_REPEATED = {"out", "name", "rejects", "inputs"}
 
 
 def with_run_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command flags for these options of a run, in place of its parameter ``values``.
+    """Replace the parameter ``values`` of a command by flags for these options of a run.
 
     Args:
         names: fields of `RunOptions`, or single flags such as ``judge_set``; all without names.
@@ -123,7 +123,10 @@ def run_options(values: Values, record: RunRecord | None = None, *, trusted: boo
     if "target" in overrides and "where" not in merged["target"]:
         raise UsageError("--target-set needs --target.", hint="Write --target app:answer.")
     if "judge" in overrides and "model" not in merged["judge"]:
-        raise UsageError("The options of the judge need --judge.", hint="Write --judge openai:NAME.")
+        raise UsageError(
+            "Options of the judge are set, but no judge: --judge is required.",
+            hint="Write --judge openai:NAME.",
+        )
     if "data" not in merged:
         raise UsageError(f"{source}: data: field required.")
     call |= {name: merged.pop(name) for name in _NAMED_IN_METRICS if name in merged}

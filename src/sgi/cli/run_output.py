@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -90,6 +91,11 @@ def _judge_facts(options: RunOptions, usage: Usage | None) -> dict[str, Any]:
     return facts if options.cascade is None else facts | {"cascade": note}
 
 
+def _unknown_price() -> str:
+    known = find_spec("genai_prices") is not None
+    return "unknown price" if known else "unknown price: the published prices are in the extra `judge`"
+
+
 def _fact_text(name: str, value: Any) -> str:
     match value:
         case list():
@@ -97,7 +103,7 @@ def _fact_text(name: str, value: Any) -> str:
         case dict():
             return ", ".join(f"{key} {count:,}" for key, count in value.items())
         case None:
-            return "unknown price" if name == "judge_cost" else "–"
+            return _unknown_price() if name == "judge_cost" else "–"
         case float():
             return f"about ${value:.4f}"
         case int():
@@ -116,20 +122,11 @@ def print_report(
     database: str | None,
 ) -> None:
     """Print the overview and the summary on stdout, and the notes on stderr."""
-    from sgi.cli.first_screen import first_screen_facts, print_first_screen
+    from sgi.cli.first_screen import print_first_screen
 
     metrics = report.summary.metrics
     if as_json:
-        run_facts = {
-            "run": report.run,
-            "columns": None if report.columns is None else report.columns.to_dict(),
-            "output": str(options.out) if options.out else None,
-            "rejected": report.rejected,
-            "rejects": str(options.rejects) if report.rejected and options.rejects else None,
-        }
-        with _stored(report.run, database) as stored:
-            screen = first_screen_facts(stored, metrics, report.summary.blank)
-        print_json(screen | report.summary.to_dict() | run_facts)
+        print_json(report_facts(options, report, database))
     else:
         with _stored(report.run, database) as stored:
             if stored is None:
@@ -140,6 +137,22 @@ def print_report(
         print_lines(report.summary.cascade.notes() if report.summary.cascade is not None else ())
     for line in notes:
         print_message(line)
+
+
+def report_facts(options: RunOptions, report: RunReport, database: str | None) -> dict[str, Any]:
+    """Return the overview and the summary of a run as JSON values."""
+    from sgi.cli.first_screen import first_screen_facts
+
+    run_facts = {
+        "run": report.run,
+        "columns": None if report.columns is None else report.columns.to_dict(),
+        "output": str(options.out) if options.out else None,
+        "rejected": report.rejected,
+        "rejects": str(options.rejects) if report.rejected and options.rejects else None,
+    }
+    with _stored(report.run, database) as stored:
+        screen = first_screen_facts(stored, report.summary.metrics, report.summary.blank)
+    return screen | report.summary.to_dict() | run_facts
 
 
 @contextmanager
@@ -176,7 +189,7 @@ def report_notes(options: RunOptions, report: RunReport, db_option: str) -> list
     if summary.copies:
         notes.append(
             f"In {summary.copies:,} of {summary.labelled:,} labelled rows the response equals the reference,"
-            " so reference-based metrics separate the labels trivially."
+            " so reference-based metrics give these rows their highest value, whatever the label."
         )
     calibrated = None if options.calibration is None else options.calibration.metric
     defined = [metric.canonical for metric in options.define.metrics.values()]

@@ -66,7 +66,7 @@ def score(
       sgi score answers.jsonl -m rouge_l,squad_em | jq .scores.rouge_l.value
       sgi score answers.jsonl -m faithfulness --judge ollama:qwen3 --judge-set concurrency=4
     """
-    from sgi.engine.given_options import given_options
+    from sgi.engine.open_resources import given_options
 
     chosen = given_options(
         {**values, "metrics": metric_list(metric or []) or None}, source="the command line"

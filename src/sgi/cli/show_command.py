@@ -14,9 +14,8 @@ from sgi.cli.option_values import stored_metrics
 from sgi.cli.printed_tables import progress_of, run_facts, state, worst_facts
 from sgi.cli.run_output import usage_line
 from sgi.kernel.errors import StoreError, UsageError
-from sgi.kernel.names import metric_label
-from sgi.reporting.formatting import moment
-from sgi.reporting.metric_format import MetricFormat
+from sgi.kernel.short_text import metric_label
+from sgi.reporting.formatting import MetricFormat, moment
 from sgi.reporting.terminal_style import FAINT, style_of
 from sgi.reporting.views.run_header import state_of
 from sgi.reporting.weighted_runs import open_weighted_runs
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.protocols import Usage
     from sgi.reporting.views.group_view import GroupTable
-    from sgi.reporting.views.headline import Headline
+    from sgi.reporting.views.headline import Headline, ScoredRows
+    from sgi.reporting.views.row_view import LowestRows, SampleView
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
     from sgi.store.scored_runs import Reason
@@ -136,28 +136,42 @@ def _require_one_view(views: Mapping[str, object], needs: Iterable[tuple[str, st
 
 
 def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: bool) -> None:
-    from sgi.cli.first_screen import first_screen_facts, print_first_screen
+    from sgi.cli.first_screen import print_first_screen
     from sgi.engine.summary import reasons_without_interval
     from sgi.reporting.tables import class_lines, summary_tables
-    from sgi.reporting.views.headline import headline, headline_notes
+    from sgi.reporting.views.headline import headline
     from sgi.store.run_queries import run_usage
     from sgi.store.scored_runs import reasons
 
+    if as_json:
+        print_json(summary_facts(database, record))
+        return
     summary = headline(database, record)
     list_of_reasons, usage = reasons(database, record), run_usage(database, record.id)
-    if as_json:
-        summary_facts = {"summary": _summary(record, summary)}
-        usage_facts = {"usage": {judge: asdict(counts) for judge, counts in usage.items()}}
-        reason_facts = {"reasons": [reason._asdict() for reason in list_of_reasons]}
-        screen = first_screen_facts((database, record), summary.metrics, summary.blank)
-        facts = _facts(record) | screen | summary_facts
-        print_json(facts | reason_facts | usage_facts | {"notes": [*headline_notes(summary)]})
-        return
     print_first_screen(database, record, summary.metrics, summary.blank)
     print_lines([*_head(record), ""])
     print_tables(summary_tables(summary, percent=percent, rows=record.rows))
     print_lines([*class_lines(summary.metrics), *reasons_without_interval(summary.metrics), record.signature])
     print_lines(["", *_notes(summary), *_gaps(list_of_reasons), *_judges(usage), *_origin(record)])
+
+
+def summary_facts(database: Database, record: RunRecord) -> dict[str, Any]:
+    """Return a run and its summary as JSON values."""
+    from sgi.cli.first_screen import first_screen_facts
+    from sgi.reporting.views.headline import headline, headline_notes
+    from sgi.store.run_queries import run_usage
+    from sgi.store.scored_runs import reasons
+
+    summary = headline(database, record)
+    usage = run_usage(database, record.id)
+    return {
+        **_facts(record),
+        **first_screen_facts((database, record), summary.metrics, summary.blank),
+        "summary": _summary(record, summary),
+        "reasons": [reason._asdict() for reason in reasons(database, record)],
+        "usage": {judge: asdict(counts) for judge, counts in usage.items()},
+        "notes": [*headline_notes(summary)],
+    }
 
 
 def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json: bool) -> None:
@@ -185,12 +199,10 @@ def _show_worst(
 ) -> None:
     from sgi.cli.first_screen import terminal_width
     from sgi.reporting.overview import row_lines
-    from sgi.reporting.views.row_view import lowest_ids, lowest_rows, main_ids
-    from sgi.reporting.views.scored_rows import scored_rows
+    from sgi.reporting.views.headline import scored_rows
 
     columns = scored_rows(database, record)
-    ids = lowest_ids(columns, most=most, metric=metric) if metric else main_ids(columns, most=most)
-    lowest = next(iter(lowest_rows(database, record, ids)), None)
+    lowest = worst_rows(database, record, columns, metric, most)
     if lowest is None:
         what = "no metric" if metric is None else f"no row with a value of {metric}"
         raise UsageError(f"{record.label} has {what} to sort by.", hint="`sgi show RUN` says why.")
@@ -202,6 +214,16 @@ def _show_worst(
     value_text = "{:.2f} %".format if column.is_percentage else form.value
     print_lines(row_lines(lowest, value_text, terminal_width(), questions=True))
     print_lines(["", f"Show a whole row: sgi show {record.id} --sample ID"])
+
+
+def worst_rows(
+    database: Database, record: RunRecord, columns: ScoredRows, metric: str | None, most: int
+) -> LowestRows[SampleView] | None:
+    """Return the worst rows of a metric, by default of the one with findings; None without values."""
+    from sgi.reporting.views.row_view import lowest_ids, lowest_rows, main_ids
+
+    ids = lowest_ids(columns, most=most, metric=metric) if metric else main_ids(columns, most=most)
+    return next(iter(lowest_rows(database, record, ids)), None)
 
 
 def _gaps(reasons_without_value: list[Reason]) -> Iterator[str | Text]:

@@ -17,7 +17,7 @@ from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from sgi.analysis.gate.rules import Rule
-    from sgi.analysis.watch import WatchCheck
+    from sgi.analysis.trend import WatchCheck
     from sgi.service.webhook import Webhook
     from sgi.store.database import Database
 
@@ -28,7 +28,7 @@ _UNITS = {None: 1, "s": 1, "m": 60, "h": 3600}
 Data = Annotated[
     str,
     typer.Argument(
-        help="Name of the data, traces for the hours of live traces, or a run with this data.",
+        help="Name of the data, a run with this data, or 'traces' for live traces (one run an hour).",
         metavar="DATA|RUN",
         show_default=False,
     ),
@@ -51,7 +51,7 @@ WebhookUrl = Annotated[
     ),
 ]
 Once = Annotated[
-    bool, typer.Option("--once", help="Check the newest run, and exit with 4 if it is an alert.")
+    bool, typer.Option("--once", help="Check the newest run, and exit with 4 if it raises an alert.")
 ]
 ExitCode = Annotated[
     bool, typer.Option("--exit-code", help="Without --once: exit with 4 at the first alert.")
@@ -81,9 +81,9 @@ def watch(
       sgi study watch traces -m grounding --interval 5m --webhook https://hooks.example.org/services/ID
     """
     from sgi.analysis.gate.rules import read_rules
-    from sgi.analysis.trend import find_series
-    from sgi.analysis.watch import require_limits
+    from sgi.analysis.trend import find_series, require_limits
     from sgi.store.database import open_database
+    from sgi.store.run_history import TRACES
 
     (metric,) = stored_metrics([metric], define)
     seconds = _seconds(interval)
@@ -92,7 +92,8 @@ def watch(
     target = _webhook(webhook)
     with open_database(db, create=False) as database:
         watcher = _Watcher(database, find_series(database, data), metric, limits, target)
-        alert = watcher.check()
+        # The first hour of live traces has no finished run yet; any other unknown name is an error.
+        alert = watcher.check_again() if data == TRACES and not once else watcher.check()
         while not (once or (alert and exit_code)):
             time.sleep(seconds)
             alert = watcher.check_again()
@@ -114,7 +115,7 @@ class _Watcher:
 
     def check(self) -> bool:
         """Check the newest run if it is new; return whether it is an alert."""
-        from sgi.analysis.watch import check_newest
+        from sgi.analysis.trend import check_newest
         from sgi.reporting.trend_view import watch_line, watch_payload
         from sgi.store.run_history import run_history
 
@@ -131,7 +132,7 @@ class _Watcher:
         return result.alert
 
     def check_again(self) -> bool:
-        """Do the same as `check`, but only report that the database cannot be read, or has no run left."""
+        """Like `check`, but only print a message if the database cannot be read or has no run."""
         try:
             return self.check()
         except (StoreError, UnknownNameError) as error:

@@ -62,7 +62,7 @@ class ClusterAccumulator:
         self._texts: dict[int, str] = {}
 
     def add(self, sample: Sample) -> None:
-        """Add the next row."""
+        """Add the next row of the data to its cluster."""
         position = len(self._numbers)
         code = self._codes.setdefault(sample.cluster(position, self.by), len(self._codes))
         self._numbers.append(code)
@@ -87,7 +87,7 @@ class ClusterAccumulator:
         return np.array(self._numbers, dtype=np.int64)
 
     def clustering(self) -> Clustering:
-        """Return the cluster rule, with the numbers that its notes quote."""
+        """Return the cluster rule and the counts about it that the notes of the summary show."""
         return Clustering(self.by, self._without_value, self._dominant())
 
     def _dominant(self) -> DominantCluster | None:
@@ -106,7 +106,7 @@ class ClusterAccumulator:
 
 
 def clustering_of(samples: Sequence[Sample], by: str, name: str) -> Clustering:
-    """Cluster rows in memory; error messages call the data ``name``.
+    """Assign rows in memory to clusters; ``name`` is the data's name in error messages.
 
     Raises:
         UnknownNameError: ``by`` names a column that no row has.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import metric_label
 from sgi.stats.conformal import one_row_per_cluster
 from sgi.stats.two_samples import compare_samples
 

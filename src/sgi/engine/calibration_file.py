@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.provenance import MetricProvenance
+    from sgi.kernel.metric_column import MetricProvenance
 
 FORMAT: Final = 2
 """The version of the format; a change that older versions cannot read increases it."""
@@ -55,20 +55,20 @@ def _map(value: object) -> LogisticMap | IsotonicMap:
     if isinstance(value, (LogisticMap, IsotonicMap)):
         return value
     if not isinstance(value, dict):
-        raise ValueError("a map is an object")
+        raise ValueError("expected an object")
     match value.get("map"):
         case "logistic":
             return LogisticMap.from_dict(value)
         case "isotonic":
             return IsotonicMap.from_dict(value)
-    raise ValueError("the kind of a map must be logistic or isotonic")
+    raise ValueError("expected a logistic or isotonic map")
 
 
 def _definitions(value: object) -> Definitions:
     if isinstance(value, Definitions):
         return value
     if not isinstance(value, dict):  # a text would be read as the name of a file
-        raise ValueError("definitions are an object")
+        raise ValueError("expected an object with definitions")
     try:
         return Definitions.of(value, "define")
     except UsageError as error:
@@ -191,7 +191,7 @@ class CalibrationFile(BaseModel):
         return inner, calibrate_metric(inner, self.fitted())
 
     def fitted(self) -> Calibration:
-        """Return the thresholds and the map in the form that the metric applies."""
+        """Return the thresholds and the probability map as the calibrated metric applies them."""
         sign = 1.0 if self.higher_is_better else -1.0
         return Calibration(
             self.digest,
@@ -238,11 +238,12 @@ def read_calibration(value: object) -> CalibrationFile:
 
 def _of_content(content: Any, place: str) -> CalibrationFile:
     if not isinstance(content, dict) or "format" not in content:
-        raise UsageError(f"{place}: is not a calibration.", hint="`sgi judge calibrate` makes one.")
+        raise UsageError(f"{place}: the file is not a calibration.", hint="`sgi judge calibrate` makes one.")
     if content["format"] != FORMAT:
         shown = f"format {content['format']!r:.20}; this version reads format {FORMAT}"
         raise UsageError(
-            f"{place}: is of {shown}.", hint="Calibrate again, or use the version of SGI that wrote the file."
+            f"{place}: the file has {shown}.",
+            hint="Calibrate again, or use the version of SGI that wrote the file.",
         )
     try:
         calibration = CalibrationFile.model_validate(
@@ -250,12 +251,16 @@ def _of_content(content: Any, place: str) -> CalibrationFile:
         )
     except ValidationError as errors:
         problems = "; ".join(_faults(errors)).rstrip(".")
-        raise UsageError(f"{place}: is not a calibration: {problems}.", hint="Calibrate again.") from None
+        raise UsageError(
+            f"{place}: the file is not a calibration: {problems}.", hint="Calibrate again."
+        ) from None
     if "digest" not in content:
-        raise UsageError(f"{place}: has no digest, so SGI cannot check that it is unchanged.", hint=_ANEW)
+        raise UsageError(
+            f"{place}: the file has no digest, so SGI cannot check that it is unchanged.", hint=_ANEW
+        )
     if content["digest"] != calibration.digest:
         digests = f"its digest is {content['digest']!r:.20}, that of its content {calibration.digest!r}"
-        raise UsageError(f"{place}: was changed since it was fitted: {digests}.", hint=_ANEW)
+        raise UsageError(f"{place}: the file was changed since it was fitted: {digests}.", hint=_ANEW)
     return calibration
 
 

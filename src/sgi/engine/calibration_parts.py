@@ -172,7 +172,7 @@ class Thresholds(BaseModel):
         first, last = self.bins[0], self.bins[-1]
         joined = all(one.below == other.at_least > one.at_least for one, other in pairwise(self.bins))
         if first.at_least or last.below is not None or not joined:
-            raise ValueError("the bins leave out lengths, or overlap")
+            raise ValueError("the length ranges of the bins have gaps, or overlap")
         return self
 
     def fitted(self, sign: float) -> LengthThresholds:
@@ -212,11 +212,11 @@ class Reference(BaseModel):
             if not all(map(math.isfinite, numbers)) or list(numbers) != sorted(numbers):
                 raise ValueError("the reference scores or lengths are not finite and ascending")
         if len(self.lengths) != len(self.scores) + self.undefined:
-            raise ValueError("there is not one reference length for each row")
+            raise ValueError("the number of reference lengths differs from the number of rows")
         return self
 
     def fitted(self) -> ReferenceScores:
-        """Return the scores in the form that the metric uses."""
+        """Return the scores of the calibration rows as the calibrated metric uses them."""
         return ReferenceScores(self.scores, self.lengths, self.undefined, self.low, self.high)
 
 
@@ -235,7 +235,7 @@ class Discrimination(BaseModel):
 
     @property
     def shown(self) -> bool:
-        """Whether the whole interval is above the AUROC of a random score."""
+        """Whether the whole interval is above 0.5, the AUROC of random scores."""
         return self.interval is not None and self.interval.low > CHANCE
 
 

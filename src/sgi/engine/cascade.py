@@ -164,7 +164,7 @@ def detector_metrics(named: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
 
 @dataclass(frozen=True)
 class Misses:
-    """Unsupported rows that were cleared by mistake; their questions and passages did not fit the threshold.
+    """Unsupported rows that were cleared by mistake; they were not used to fit the threshold.
 
     Attributes:
         unsupported: number of labelled unsupported rows of the data.

@@ -58,7 +58,7 @@ class EntailmentCost:
     memory: float | None
 
     def lines(self) -> Iterator[str]:
-        """Write the measurements for a terminal."""
+        """Yield the measurements as lines for a terminal."""
         yield f"entailment model  {self.model} ({self.fingerprint})"
         yield f"profile           {self.profile or 'none: defaults'}"
         yield f"outputs           {self.outputs}"

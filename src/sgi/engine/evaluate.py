@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 import anyio
 import anyio.to_thread
 
-from sgi.engine.given_options import given_options
 from sgi.engine.grounding_report import grounding_report
+from sgi.engine.open_resources import given_options
 from sgi.engine.pipeline import Pipeline, open_pipeline
 from sgi.engine.plan import open_option_dataset, plan_run
 from sgi.engine.progress import default_listener
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from sgi.engine.given_options import OptionKeywords
     from sgi.engine.grounding_report import GroundingReport
+    from sgi.engine.open_resources import OptionKeywords
     from sgi.engine.run_options import EmbedderLike
     from sgi.engine.score import BatchScores
     from sgi.io.dataset import DataLike

@@ -100,7 +100,7 @@ class TraceExport:
     def _require_rows(self) -> None:
         if not self.rows:
             message = f"No row of the run {self._record.label} has {_NEEDED[self._format]}."
-            raise UsageError(message, hint="Score traces, or rows with this column.")
+            raise UsageError(message, hint="Score a file of traces, or rows that have this column.")
 
     def _count(self, exported: int, rows: int) -> None:
         self.rows += exported

@@ -115,7 +115,7 @@ BATCH = Flag(
 )
 DEFINE = Flag(
     "TOML file that defines metrics: a table for each, such as \\[quality], with a metric and its "
-    "parameters. -m can name them. If -m takes several metrics, all of the file are the default.",
+    "parameters. -m can name them. Without -m, commands for several metrics use all of the file.",
     ("--define",),
     MODELS,
     Path | None,

@@ -59,9 +59,9 @@ class GroundingReport(NotebookRepr):
     def __str__(self) -> str:
         if self.value is None or self.evidence is None:
             return f"grounding has no value: {self.reason}"
-        of = len(self.evidence.sentences)
-        lines = [f"grounding {self.value:.2f}: {len(self.unsupported)} of {of} sentences are unsupported"]
-        lines += [f"  unsupported: {text}" for text in self.unsupported]
+        bad_sentences = [each for each in self.evidence.sentences if each.verdict in _UNSUPPORTED]
+        lines = [f"grounding {self.value:.2f} (0 to 1, not a probability)"]
+        lines += [f"  {each.verdict}: {each.text}" for each in bad_sentences]
         citations = () if self.citations is None else self.citations.citations
         bad = [each for each in citations if each.verdict in {"wrong", "needless", "invalid"}]
         return "\n".join([*lines, *(f"  {each.verdict} citation: {each.text}" for each in bad)])
@@ -75,7 +75,7 @@ def unsupported_sentences(evidence: EvidenceMap) -> tuple[str, ...]:
 def grounding_report(
     sample: Sample, scores: Scores, row: int, others: Iterable[Scores] = ()
 ) -> GroundingReport:
-    """Return the report of a row.
+    """Return the grounding report of a scored row.
 
     Args:
         sample: the row.

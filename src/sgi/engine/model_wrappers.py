@@ -131,4 +131,4 @@ def _invalid_reply(errors: ValidationError, text: str = "") -> JudgeMalformedErr
     first = errors.errors(include_url=False, include_context=False, include_input=False)[0]
     problem = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
     problem = problem.replace("Value error, ", "", 1)
-    return JudgeMalformedError(f"The judge's reply is not what was asked: {problem}.", text=text)
+    return JudgeMalformedError(f"The judge's reply does not match the schema: {problem}.", text=text)

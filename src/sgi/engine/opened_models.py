@@ -24,7 +24,7 @@ MAX_MODELS = 8
 
 
 class OpenedModels:
-    """Opened models by their identity: digests of the files, and settings.
+    """Shares opened models with the same identity (digests of files, and settings).
 
     A model that is opened again is the same object, so its weights are loaded once, also if several threads
     open it at the same time. A file that changed has another digest, so its model is opened again.

@@ -26,27 +26,27 @@ def share(value: Any) -> float:
 
 
 def as_tuple(value: Any) -> Any:
-    """Return one name as a tuple."""
+    """Convert a single name to a tuple; other values stay unchanged."""
     return (value,) if isinstance(value, str) else value
 
 
 def as_judge(value: Any) -> Any:
-    """Return the name of a judge as its settings."""
+    """Convert the name of a judge to judge settings; other values stay unchanged."""
     return {"model": value} if isinstance(value, str) else value
 
 
 def as_target(value: Any) -> Any:
-    """Return the place of a target as its settings."""
+    """Convert the location of a target to target settings; other values stay unchanged."""
     return {"where": value} if isinstance(value, str) else value
 
 
 def as_on_error(value: Any) -> Any:
-    """Return ``stop`` for ``raise``, another word for it."""
+    """Convert ``raise`` to its synonym ``stop``; other values stay unchanged."""
     return "stop" if value == "raise" else value
 
 
 def as_calibration(value: Any) -> Any:
-    """Read the file of a calibration."""
+    """Read a calibration file; None stays None."""
     return None if value is None else read_calibration(value)
 
 
@@ -55,7 +55,7 @@ def check_secrets(names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         if "@" in urlsplit(name.partition("@")[2]).netloc:
             hint = "Leave it out of the address: keys are read from the environment."
-            raise UsageError("The address of an embedder holds a user or a password.", hint=hint)
+            raise UsageError("The address of an embedder must not contain a user or a password.", hint=hint)
     return names
 
 

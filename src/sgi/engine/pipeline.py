@@ -13,9 +13,8 @@ import anyio
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.cascade import detector_of
 from sgi.engine.export import output_rows
-from sgi.engine.generate import AnsweredBatch, answer_batch
 from sgi.engine.in_thread import first_error
-from sgi.engine.judge_batch import BatchJudgements, ask_batch
+from sgi.engine.judge_batch import AnsweredBatch, BatchJudgements, answer_batch, ask_batch
 from sgi.engine.open_resources import open_resources
 from sgi.engine.plan import BATCH_SIZE, planned_batches
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started, silent
@@ -60,7 +59,7 @@ _IN_FLIGHT_BATCHED = 40
 
 @dataclass(frozen=True)
 class RunReport:
-    """The report of a run.
+    """What the scoring of a run returns: failures, rejected rows, judge usage and used columns.
 
     Attributes:
         failures: the failed rows of the metric with the largest share of them.
@@ -224,7 +223,7 @@ class _Stream:
 
     @cached_property
     def judgements(self) -> int:
-        """The largest expected number of judgements: the rows with the fields of each judged metric."""
+        """The maximum number of judgements: for each judged metric, the rows with its fields."""
         plan = self.pipeline.plan
         return sum(
             min((plan.present.get(name, 0) for name in metric.spec.needs), default=plan.rows)

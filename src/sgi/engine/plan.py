@@ -18,10 +18,10 @@ from sgi.kernel.clusters import BY_QUESTION, BY_ROW, is_column, unknown_column
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.input_limits import size_of
 from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import DEFAULTS, NO_DEFAULT_HINT, metric_class, metric_classes, resolve
 from sgi.kernel.sample import CONTEXTS, RESPONSE, RETRIEVED, Batch, Field
 from sgi.kernel.sample_parts import AnswerCosts, Ranking
+from sgi.kernel.short_text import metric_label
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
@@ -212,10 +212,10 @@ def default_metrics(scan: Scan, dataset: Dataset) -> tuple[AnyMetric, ...]:
     """Return the default metrics for these fields; raises UsageError if none fits."""
     names = [name for name in DEFAULTS if _has_fields(scan, metric_class(name))]
     if not names:
-        raise UsageError(
-            f"No default metric fits the fields of {dataset.name}: {_fields(scan)}.",
-            hint=f"{NO_DEFAULT_HINT} Name other metrics, or name columns with `columns`: field=column.",
-        )
+        hint = f"{NO_DEFAULT_HINT} Name other metrics, or name columns with `columns`: field=column."
+        if not scan.present[Field.RESPONSE]:
+            hint += " No row has a response: name its column (response=COLUMN), or `target` asks your system."
+        raise UsageError(f"No default metric fits the fields of {dataset.name}: {_fields(scan)}.", hint=hint)
     return resolve(names)
 
 
@@ -322,7 +322,10 @@ def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch
 def missing_judge(metrics: Sequence[AnyMetric]) -> UsageError:
     """Return the error for judged metrics without a judge."""
     names = join_names([metric_label(metric.canonical) for metric in metrics], _MAX_METRICS)
-    hint = "Name one with `judge`: openai:NAME, or openai:NAME@http://host:port/v1 for your own server."
+    hint = (
+        "Name one with `judge`: openai:NAME, anthropic:NAME, ollama:NAME or another service, or "
+        "openai:NAME@http://host:port/v1 for your own server."
+    )
     return UsageError(f"A judge is needed for {names}, and none is named.", hint=hint)
 
 
@@ -388,7 +391,7 @@ def check_repeat_judge(times: int, metrics: Sequence[AnyMetric], cluster: str) -
 
 
 def open_option_dataset(options: RunOptions, data: DataLike | None = None) -> Dataset:
-    """Open the file that the options name, or other data, as the options say."""
+    """Open ``data``, or by default the file of the options, with the reading settings of the options."""
     place = options.rows_file if data is None else data
     rows = open_dataset(place, columns=options.columns or None, encoding=options.encoding)
     dataset = SplitContexts(rows, options.split_contexts)

@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Began:
-    """The run was stored under this id; from now on it can be resumed."""
+    """Event: the run was stored under this id, so it can be resumed from now on."""
 
     run: str
 
 
 @dataclass(frozen=True)
 class ColumnsRead:
-    """The data was read once; these columns became fields."""
+    """Event: the data was read once, and these columns are used as fields."""
 
     columns: ColumnUse
 
 
 @dataclass(frozen=True)
 class Started:
-    """A stage begins. ``total`` is its number of rows, None if unknown."""
+    """Event: a stage begins. ``total`` is its number of rows, None if unknown."""
 
     stage: str
     total: int | None
@@ -36,14 +36,14 @@ class Started:
 
 @dataclass(frozen=True)
 class Advanced:
-    """More rows of the stage are done."""
+    """Event: more rows of the stage are done."""
 
     rows: int
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """Progress inside a batch: ``done`` of ``total`` texts and pairs are computed.
+    """Event: progress inside a batch, ``done`` of ``total`` texts and pairs are computed.
 
     Attributes:
         done: number of computed texts and pairs.
@@ -57,13 +57,13 @@ class Embedded:
 
     @property
     def row_share(self) -> float:
-        """The equivalent number of rows of the batch."""
+        """The progress inside the batch, converted to a number of rows."""
         return self.rows * self.done / self.total
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The number of finished judgements, one for each row and metric, and their maximum ``total``."""
+    """Event: number of finished judgements, one per row and metric, and their maximum ``total``."""
 
     done: int
     total: int
@@ -71,7 +71,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Finished:
-    """The stage has ended."""
+    """Event: the stage has ended."""
 
     stage: str
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric, prompts_digest
-from sgi.kernel.provenance import FORMULA, MetricProvenance
+from sgi.kernel.metric_column import FORMULA, MetricProvenance
 from sgi.kernel.signature import run_signature
 from sgi.metrics.definitions import DefinedMetric
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.metrics.grounding.analysed_text import ENGLISH
 from sgi.metrics.grounding.grounding_model import grounding_model
+from sgi.metrics.grounding.language_tables import ENGLISH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

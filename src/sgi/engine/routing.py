@@ -75,7 +75,7 @@ class Router:
 
     @property
     def reason(self) -> str:
-        """The reason of a cleared row without a value."""
+        """The reason why a judged metric has no value for a cleared row."""
         name = metric_name(self.detector)
         above = format_threshold(math.inf if self.fitted.threshold is None else self.fitted.threshold)
         return f"not judged: {name} is above {above} (cascade, alpha {self.alpha:g})"

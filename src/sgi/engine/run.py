@@ -14,8 +14,7 @@ import numpy as np
 
 from sgi.engine.grounding_report import grounding_report
 from sgi.engine.plan import BATCH_SIZE
-from sgi.engine.run_scores import RunScores
-from sgi.engine.run_tables import RunTables
+from sgi.engine.run_tables import RunScores, RunTables
 from sgi.engine.summarise import column_summary
 from sgi.engine.summary import NotebookRepr, Summary
 from sgi.io.column_use import ColumnUse
@@ -23,11 +22,10 @@ from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.metric import Scores
 from sgi.kernel.metric_column import STATUSES
-from sgi.kernel.names import metric_label
 from sgi.kernel.protocols import Usage
 from sgi.kernel.row_keys import RowKeys, are_numbers
 from sgi.kernel.sample import Batch
-from sgi.kernel.short_text import short_repr
+from sgi.kernel.short_text import metric_label, short_repr
 from sgi.store.bulk_rows import chunks
 from sgi.store.run_queries import RunRecord
 
@@ -42,8 +40,7 @@ if TYPE_CHECKING:
     from sgi.engine.summary import MetricSummary
     from sgi.io.rows import RejectedRow
     from sgi.kernel.clusters import Weighting
-    from sgi.kernel.metric_column import MetricColumn
-    from sgi.kernel.provenance import MetricProvenance
+    from sgi.kernel.metric_column import MetricColumn, MetricProvenance
     from sgi.kernel.sample import Sample
 
 ReadSamples = Callable[[Sequence[int]], "Iterable[Sample]"]

@@ -295,7 +295,7 @@ class RunOptions(BaseModel):
         for key in values:
             if key not in known:
                 near = tuple(difflib.get_close_matches(key, known, n=2))
-                raise UnknownNameError(f"key in {source}", key, near, hint=f"It knows: {', '.join(known)}.")
+                raise UnknownNameError(f"key in {source}", key, near, hint=f"Known keys: {', '.join(known)}.")
         try:
             return cls(**{name: value for name, value in values.items() if value is not None}, **call)
         except ValidationError as errors:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from sgi.engine.score import BatchScores
 from sgi.kernel.errors import RunMismatchError, SgiError, UsageError
 from sgi.kernel.metric import Scores, Status
+from sgi.kernel.metric_column import FieldDifference, provenance_differences
 from sgi.kernel.protocols import DurableJudge, Usage, usage_of
-from sgi.kernel.provenance import FieldDifference, provenance_differences
 from sgi.kernel.signature import dataset_without_texts, package_version, placeholder, without_texts
 from sgi.store.run_queries import find_run, run_provenance, run_usage
 from sgi.store.stored_batches import read_answers, stored_batch

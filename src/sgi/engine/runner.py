@@ -134,13 +134,13 @@ def check_files(options: RunOptions) -> None:
             continue
         other = names.setdefault(path.resolve(), name)
         if other != name:
-            raise UsageError(f"{path} is both {other} and {name}.", hint="Name another file.")
+            raise UsageError(f"{path} is given both as {other} and as {name}.", hint="Name another file.")
         if path is not options.data:
             check_target(path)
 
 
 def require_resumable(record: RunRecord) -> None:
-    """Raise a RunMismatchError for an imported, rescored or application run."""
+    """Raise a RunMismatchError for a run that was imported, rescored or made by an application."""
     if not {"imported_from", "service", "rescored_from"}.isdisjoint(record.spec):
         raise RunMismatchError(f"The run {record.label} was not made by `sgi run`, and cannot be resumed.")
 

@@ -69,7 +69,7 @@ def stored_definitions(record: RunRecord) -> Definitions:
 
 
 def require_named(spec: RunOptions, named: Mapping[str, Any], *, run: str, command: str) -> None:
-    """Raise UsageError if stored settings would run, contact, pay for or replace what the user did not name.
+    """Raise UsageError if stored settings would use code, services or files that the user did not name.
 
     ``named`` has the values from the command line, or from a file named there. ``command`` resumes the run.
 
@@ -108,7 +108,7 @@ def require_local_models(record: RunRecord, names: Iterable[str], *, option: str
     other = [name for name in names if not is_local_model(name)]
     if other:
         raise UsageError(
-            f"The stored settings of the run {record.label} name the model {other[0]}, which is not of this "
+            f"The stored settings of the run {record.label} name the model {other[0]}, which is not on this "
             "machine. They may come from someone else, so SGI does not use it without your consent.",
             hint=f"If you trust it, name it: {option} {other[0]}.",
         )

@@ -20,11 +20,10 @@ from sgi.metrics.calibrated_metric import SPEC as CALIBRATED
 from sgi.metrics.calibrated_metric import CalibratedMetric
 from sgi.stats.auroc_difference import auroc_difference
 from sgi.stats.confounds import trivial_baselines
-from sgi.stats.intervals import Interval, NoInterval, interval_or_none
+from sgi.stats.intervals import Interval, NoInterval, bounded_ratio, interval_or_none, ratio_of, ratio_slope
 from sgi.stats.means import mean_interval
 from sgi.stats.percentiles import Percentile, percentile
 from sgi.stats.ranking import Ranking, ranking
-from sgi.stats.ratios import bounded_ratio, ratio_of, ratio_slope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

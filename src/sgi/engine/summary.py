@@ -13,9 +13,8 @@ from sgi.engine.review import ReviewCounts
 from sgi.geometry.passages import VERBATIM_ANGLE
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering, DominantCluster
 from sgi.kernel.metric import Status
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
-from sgi.kernel.short_text import short_repr
+from sgi.kernel.short_text import metric_label, short_repr
 from sgi.stats.auroc_difference import AurocDifference
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
@@ -279,7 +278,7 @@ def reasons_without_interval(metrics: Iterable[MetricSummary]) -> list[str]:
 
 
 def without_interval(reasons: Iterable[tuple[str, str]], *, what: str = "interval") -> list[str]:
-    """Return one line for each reason, with the names that share it.
+    """Return one line for each reason without interval, with the metrics that share the reason.
 
     >>> without_interval([("a", "too few"), ("b", ""), ("c", "too few")])
     ['No interval for a, c: too few.']
@@ -306,7 +305,7 @@ def _line(summary: MetricSummary) -> str:
 
 
 def _baseline_line(baseline: Baseline) -> str:
-    name = f"  {baseline.name} alone ({baseline.direction} = grounded)"
+    name = f"  {baseline.name} alone ({baseline.direction} = label 1)"
     return f"{name:<74}  {baseline.ranking.auroc:.3f}"
 
 

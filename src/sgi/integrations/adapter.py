@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Unpack
 import numpy as np
 from pydantic import BaseModel
 
-from sgi.engine.given_options import ModelKeywords
 from sgi.engine.grounding_report import unsupported_sentences
+from sgi.engine.open_resources import ModelKeywords
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.io.column_names import NAMES
 from sgi.io.columns import checked_mapping, join_names, known_name
@@ -22,7 +22,7 @@ from sgi.kernel.metric_column import MetricColumn
 from sgi.kernel.raw_values import PathAbsentError, is_absent
 from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.service.scorer import Scorer
-from sgi.stats.ratios import ratio_of
+from sgi.stats.intervals import ratio_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -160,7 +160,7 @@ class HostScorer:
         for text in self._columns.values():
             if None in resolve(text, tuple(parts)).values():
                 hint = f"Begin it with one of: {', '.join(parts)}."
-                raise UsageError(f"The place {text!r} in `columns` is unknown.", hint=hint)
+                raise UsageError(f"`columns` names an unknown part: {text!r}.", hint=hint)
         self._scorer = shared_scorer(metrics, embedder, **options)
         # Opened now: hosts repeat an error of a row, some of them many times.
         _ = self._scorer.resources
@@ -184,23 +184,23 @@ class HostScorer:
         return self.metrics[0]
 
     def score(self, **values: object) -> dict[str, Score]:
-        """Score the row in these parts; return one score for each metric, by its canonical string."""
+        """Score the row in the values of a framework; return the scores by canonical metric string."""
         return self.score_many([values])[0]
 
     async def ascore(self, **values: object) -> dict[str, Score]:
-        """Score the row in these parts; like `score`, without blocking the event loop."""
+        """Score one row like `score`, without blocking the event loop."""
         try:
             return _name_keys(await self._scorer.ascore(self.row(**values)), values)
         except DataError as error:
             return _failed(self.metrics, error)
 
     def score_many(self, rows: Sequence[Mapping[str, object]]) -> list[dict[str, Score]]:
-        """Score several rows, each with its parts, like `score`; together they take less time."""
+        """Score several rows, each given as for `score`; this is faster than single calls."""
         scores = score_rows(self._scorer, rows, lambda row: self.row(**row))
         return [_name_keys(each, row) for each, row in zip(scores, rows, strict=True)]
 
     def row(self, **values: object) -> dict[str, Any]:
-        """Return the fields that these parts hold, by their names in `sgi.evaluate`; None if not given.
+        """Return the fields in a framework's values, by their names in `sgi.evaluate`; None if absent.
 
         Raises:
             DataError: a path in ``columns`` does not fit the value.
@@ -218,7 +218,7 @@ class HostScorer:
 
 
 class HostEvaluator:
-    """Base of evaluators that take several metrics; a subclass names the parts of its framework.
+    """Base of evaluators that take several metrics; a subclass lists the inputs of its framework.
 
     Args:
         metrics: names or metrics, as for `sgi.evaluate`.
@@ -307,12 +307,12 @@ def shared_scorer(
 
     >>> shared_scorer("squad_em", embeder="minilm")
     Traceback (most recent call last):
-    sgi.kernel.errors.UnknownNameError: Unknown argument 'embeder'. Did you mean 'embedder'? Further ...
+    sgi.kernel.errors.UnknownNameError: Unknown argument 'embeder'. Did you mean 'embedder'? Known ...
     """
     known = [*ModelKeywords.__annotations__, "columns", "max_waiting"]
     for name in sorted(options.keys() - known):
         near = tuple(get_close_matches(name, {"metrics", "embedder", *known} - {name}, n=1))
-        raise UnknownNameError("argument", name, near, hint=f"Further arguments: {', '.join(known)}.")
+        raise UnknownNameError("argument", name, near, hint=f"Known arguments: {', '.join(known)}.")
     names = (metrics,) if isinstance(metrics, (str, AnyMetric)) else tuple(metrics)
     settings: dict[str, Any] = {"max_waiting": MAX_WAITING, "columns": columns, **options}
     configuration: tuple[Any, ...] = (names, embedder, tuple(sorted(settings.items())))

@@ -14,7 +14,7 @@ with require_extra("sgi.integrations.dspy", "dspy"):
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sgi.engine.given_options import ModelKeywords
+    from sgi.engine.open_resources import ModelKeywords
     from sgi.engine.run_options import EmbedderLike
     from sgi.kernel.metric import AnyMetric
 

@@ -17,7 +17,7 @@ from sgi.kernel.sample import Batch
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from sgi.engine.given_options import OptionKeywords
+    from sgi.engine.open_resources import OptionKeywords
     from sgi.engine.run import Run
     from sgi.engine.run_options import EmbedderLike
 

@@ -14,7 +14,7 @@ with require_extra("sgi.integrations.huggingface", "huggingface"):
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sgi.engine.given_options import ModelKeywords
+    from sgi.engine.open_resources import ModelKeywords
     from sgi.engine.run_options import EmbedderLike
     from sgi.kernel.metric import AnyMetric
 

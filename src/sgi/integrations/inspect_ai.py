@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from inspect_ai.solver import TaskState
 
-    from sgi.engine.given_options import ModelKeywords
+    from sgi.engine.open_resources import ModelKeywords
     from sgi.engine.run_options import EmbedderLike
 
 _PARTS = {"input": "question", "output": "response", "target": "reference", "store": "", "metadata": ""}

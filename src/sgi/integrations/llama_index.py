@@ -13,7 +13,7 @@ with require_extra("sgi.integrations.llama_index", "llama-index"):
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.engine.given_options import ModelKeywords
+    from sgi.engine.open_resources import ModelKeywords
     from sgi.engine.run_options import EmbedderLike
     from sgi.kernel.metric import AnyMetric
 

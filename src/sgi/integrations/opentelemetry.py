@@ -48,7 +48,7 @@ def upload_scores(run: RunLike = "last", exporter: SpanExporter | None = None, *
 
     def send(spans: list[EvaluationSpan]) -> None:
         if target.export([_readable(span) for span in spans]) is not SpanExportResult.SUCCESS:
-            raise UploadError("The OpenTelemetry exporter", "it reports a failure, see its log")
+            raise UploadError("The OpenTelemetry exporter", "the exporter reports a failure; see its log")
 
     return upload(run, db, TraceFormat.OTEL, TraceExport.spans, send)
 

@@ -53,7 +53,8 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     )
     if others := sorted(thresholds.keys() - {*host.metrics}):
         raise UsageError(
-            f"No metric for the threshold {others[0]!r}.", hint=f"Metrics: {', '.join(host.metrics)}."
+            f"The threshold {others[0]!r} belongs to no metric of the assertion.",
+            hint=f"Metrics: {', '.join(host.metrics)}.",
         )
     metadata = (context.get("providerResponse") or {}).get("metadata")
     scores = host.score(vars=context.get("vars") or {}, metadata=metadata, output=output)

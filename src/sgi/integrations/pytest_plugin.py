@@ -32,7 +32,7 @@ _COMPARED = pytest.StashKey[list[Any]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the setting of the metrics."""
+    """Add the pytest setting that selects the metrics."""
     parser.addini(
         _METRICS, "Metrics of the fixture sgi_scorer; default: those of sgi.Scorer.", type="linelist"
     )
@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
+    """Register the marker ``sgi_rows``."""
     config.addinivalue_line("markers", _MARKER)
 
 

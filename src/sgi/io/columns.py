@@ -69,7 +69,7 @@ class Plan:
     without_unit: tuple[str, ...] = ()
 
     def columns_of(self, name: str) -> tuple[str, ...]:
-        """Return the columns of a field whose whole value it uses."""
+        """Return the columns that a field uses as a whole, not by a path inside them."""
         if name in self.composed:
             return tuple(source.column for source in self.composed[name] if not source.path)
         return (self.fields[name],) if name in self.fields else ()
@@ -208,7 +208,7 @@ def unrecognised_columns(columns: Sequence[str], mapping: Pairs) -> DataError:
     also = f"; {', '.join(missing)} is not there" if missing else ""
     known = "; ".join(f"{name}: {', '.join(NAMES[name][:4])}" for name in NAMES if name in _SCORABLE)
     hint = (
-        f"Known names are, among others, {known}. Name yours with a mapping, as in response=my_column or "
+        f"Known names are, among others, {known}. Name yours with `columns`: response=my_column or "
         "response=outputs.answer."
     )
     if {"role", "content"} <= {*columns}:

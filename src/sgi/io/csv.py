@@ -135,7 +135,7 @@ def _values(header: list[str], cells: list[str], width: int) -> dict[str, object
     unnamed = next((at for at, cell in enumerate(cells[len(header) :], len(header) + 1) if cell.strip()), 0)
     if unnamed:
         return DataError(
-            f"column {unnamed} has a value but no name", hint="Name the column, or leave it out."
+            f"column {unnamed} has a value but no name", hint="Give the column a name, or remove it."
         )
     return {column: cell or None for column, cell in zip(header, cells, strict=False)}
 

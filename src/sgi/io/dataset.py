@@ -60,7 +60,7 @@ def open_dataset(
             return named.reader.open(named.path, named.options, columns, encoding)
         return _open_path(Path(data), columns, encoding)
     if encoding is not None:
-        raise UsageError("Only files of text have an encoding.", hint="Leave out `encoding`.")
+        raise UsageError("`encoding` only applies to text files.", hint="Leave out `encoding`.")
     table = frame_dataset(data, columns)
     if table is not None:
         return table

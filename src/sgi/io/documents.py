@@ -49,7 +49,7 @@ def ranked_fields(documents: Sequence[Document]) -> dict[str, list[Any]]:
 
 
 def unranked_facts(documents: Sequence[Document], fields: Container[str]) -> dict[str, list[object]]:
-    """Return the ids and scores that are not fields, since some documents lack them, for the metadata.
+    """Return the ids and scores that go to the metadata, because some documents lack them.
 
     >>> unranked_facts([Document("A.", "a", 0.5), Document("B.", "b")], {"context_ids"})
     {'document_scores': [0.5, None]}

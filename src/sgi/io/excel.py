@@ -70,7 +70,7 @@ def _only_sheet(book: Any, file: str) -> str:
     ]
     filled = [name for name in visible if book.get_sheet_by_name(name).height]
     if len(filled) > 1:
-        hint = f"Name one: 'excel(sheet={filled[0]}):{file}'."
+        hint = f"Name a sheet: 'excel(sheet={filled[0]}):{file}'."
         raise DataError(f"has rows in several sheets: {_names(filled)}", file=file, hint=hint)
     if not filled:
         raise DataError("holds no rows", file=file)

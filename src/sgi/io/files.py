@@ -56,7 +56,7 @@ def check_encoded(path: Path, encoding: str | None) -> None:
     """Raise a UsageError if the encoding is unknown, or the format has none."""
     kind = "Arrow" if path.is_dir() else PACKED.get(suffix(path))
     if checked_encoding(encoding) is not None and kind:
-        raise UsageError(f"{kind} files have no encoding of their own.", hint="Leave out `encoding`.")
+        raise UsageError(f"`encoding` does not apply to {kind} files.", hint="Leave out `encoding`.")
 
 
 def file_rows(path: Path, mapping: Pairs | None = (), encoding: str | None = None) -> Iterator[RawRow]:

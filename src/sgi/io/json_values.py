@@ -41,7 +41,7 @@ Items = dict[str, list[dict[str, Any]]]
 
 
 def nest(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
-    """Collect the attributes that conventions know; lists with flat keys become lists of objects.
+    """Collect the attributes of trace conventions; lists with flat keys become lists of objects.
 
     >>> nest([("input.value", "Who?"), ("retrieval.documents.0.document.content", "A."), ("http.url", "x")])
     {'input.value': 'Who?', 'retrieval.documents': [{'document.content': 'A.'}]}
@@ -79,7 +79,7 @@ def _place(key: str) -> tuple[tuple[str, int] | None, str]:
 
 
 def list_items(attributes: Mapping[str, object], names: Iterable[str]) -> Items:
-    """Return the lists with these names: values of nested objects are under dotted keys, too.
+    """Return the lists in these attributes; values of nested objects also get dotted keys.
 
     >>> list_items({"evaluations": '[{"evaluation": {"name": "a"}}]'}, ["evaluations"])
     {'evaluations': [{'evaluation': {'name': 'a'}, 'evaluation.name': 'a'}]}

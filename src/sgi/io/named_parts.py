@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PartReader:
-    """Reads a part of a file that an option names; a `sgi.io.readers.Reader`.
+    """Reader of one part of a file, such as a sheet of a workbook, that an option selects.
 
     Attributes:
         name: the prefix that selects the format.
@@ -46,12 +46,12 @@ class PartReader:
     check: Callable[[str], str] = field(default=str, repr=False)
 
     def recognises(self, head: Head) -> bool:
-        """Return False: the part must be named."""
+        """Return False: this format is never detected, because the user must select the part."""
         del head
         return False
 
     def parse_options(self, options: Mapping[str, str]) -> dict[str, str | Path]:
-        """Check the part. Raises UnknownNameError for other options, UsageError for the part."""
+        """Check the option. Raises UnknownNameError for another option, UsageError for an invalid value."""
         for option in options:
             if option != self.option:
                 raise UnknownNameError(f"option of {self.name}", option, (self.option,), hint=self._hint)
@@ -84,7 +84,7 @@ class PartReader:
         )
 
     def raw_rows(self, path: Path, encoding: str | None) -> Iterator[RawRow]:
-        """Raise UsageError: without its name, the part is not known."""
+        """Raise UsageError: rows can only be read from a part that an option selects."""
         del path, encoding
         raise UsageError(f"{self.name} needs the option {self.option}.", hint=self._hint)
 

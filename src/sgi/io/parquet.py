@@ -156,8 +156,12 @@ def dataset_files(folder: Path) -> list[Path]:
         splits = [folder / _file_name(folder / _SPLITS, name) for name in _listed(folder / _SPLITS, "splits")]
         if len(splits) != 1 or not (splits[0] / _STATE).is_file():
             names = join_names([repr(split.name) for split in splits], _SHOWN)
-            hint = f"Name the folder of one, such as {splits[0]}." if splits else "Save it again."
-            raise DataError(f"has the splits {names or 'of no dataset'}", file=str(folder), hint=hint)
+            hint = f"Name the folder of one split, such as {splits[0]}." if splits else "Save it again."
+            raise DataError(
+                f"has the splits {names}, not a single one" if names else "has no split of a dataset",
+                file=str(folder),
+                hint=hint,
+            )
         folder = splits[0]
     state = folder / _STATE
     files = [

@@ -117,7 +117,7 @@ def write_arrow(source: Any, request: dict[str, Any], stream: Any) -> None:
 
 
 def write_slice(writer: Any, batch: Any, before: int, request: dict[str, Any]) -> None:
-    """Write the rows with their repeated values in full, in smaller parts if they do not fit."""
+    """Write rows with repeated values written out, in smaller parts if they exceed the memory."""
     try:
         plain = batch.cast(plain_schema(batch.schema))
     except MemoryError:
@@ -133,7 +133,7 @@ def write_slice(writer: Any, batch: Any, before: int, request: dict[str, Any]) -
 
 
 def expanding(batch: Any) -> str | None:
-    """Return the first column whose values in full do not fit into the memory, or None."""
+    """Return the first column that exceeds the memory when its repeated values are written out, or None."""
     for field, column in zip(batch.schema, batch.columns, strict=True):
         try:
             column.cast(plain_type(field.type))
@@ -149,7 +149,7 @@ def check_columns(number: int, request: dict[str, Any]) -> None:
 
 
 def plain_schema(schema: Any) -> Any:
-    """Return the schema whose columns hold each value in full."""
+    """Return the schema with plain types, whose columns store each value in full."""
     import pyarrow as pa
 
     return pa.schema([plain_field(field) for field in schema])

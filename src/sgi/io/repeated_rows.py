@@ -23,7 +23,7 @@ JUDGE_REPEAT = "judge_repeat"
 
 
 def judge_repeat(sample: Sample) -> int:
-    """Return the number of the judgement of a row; 1 for a row without a valid number.
+    """Return which of the repeated judgements a row holds, from 1; 1 without a valid number.
 
     >>> from sgi.kernel.sample import Sample
     >>> judge_repeat(Sample(id="q1~2", metadata={"judge_repeat": 2}))
@@ -72,7 +72,7 @@ class RepeatedDataset:
 
 
 def judgement_rows(sample: Sample, times: int) -> Iterator[Sample]:
-    """Yield a row for each of several judgements of an answer.
+    """Yield copies of a row, one for each of several judgements of its answer.
 
     >>> from sgi.kernel.sample import Sample
     >>> [row.id for row in judgement_rows(Sample(id="q1"), 2)]

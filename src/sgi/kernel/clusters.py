@@ -192,7 +192,7 @@ _LONGEST = 40
 
 @dataclass(frozen=True)
 class Weighting:
-    """The weights of a run in numbers.
+    """Summary of the row weights of a run.
 
     Attributes:
         column: the column of the data with the weights.
@@ -208,7 +208,7 @@ class Weighting:
 
     @classmethod
     def of(cls, column: str, weights: NDArray[np.float64]) -> Weighting:
-        """Return the numbers of these weights, all above 0, shape (n,).
+        """Summarise weights, which are all above 0, shape (n,).
 
         >>> Weighting.of("traffic", np.array([8.0, 1, 1, 1, 1, 1, 1, 1, 1, 1]))
         Weighting(column='traffic', rows=10, effective=3.958904109589041, heaviest=2)

@@ -11,8 +11,8 @@ from pydantic import Field, FiniteFloat
 
 from sgi.kernel.environment import Settings
 from sgi.kernel.errors import UsageError
-from sgi.kernel.names import TORCH
 from sgi.kernel.parsing import read_toml
+from sgi.kernel.short_text import TORCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -117,7 +117,7 @@ class Service:
 
     @property
     def address(self) -> str:
-        """The short form of the address in fingerprints."""
+        """A short form of the service's address, for fingerprints."""
         return address_label(self.url)
 
     @property
@@ -127,7 +127,7 @@ class Service:
 
 
 def service_url(kind: str, url: str = "") -> str:
-    """Return the URL, or for an empty one that in the environment or ``.env``, or the default of the service.
+    """Return the URL; if it is empty, the URL in the environment or ``.env``, or the default.
 
     Raises a UsageError if it is missing or invalid.
     """

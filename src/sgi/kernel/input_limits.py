@@ -114,7 +114,7 @@ _end: ContextVar[float] = ContextVar("time_limit", default=float("inf"))
 
 
 class TimeLimitError(Exception):
-    """The time limit has passed. Not an OSError, as TimeoutError is: readers must not handle it."""
+    """The time limit has passed. Not an OSError, so that readers do not catch it."""
 
 
 @contextmanager

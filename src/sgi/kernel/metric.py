@@ -8,13 +8,14 @@ from dataclasses import MISSING, dataclass, field, fields
 from dataclasses import Field as DataclassField
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, cast
 
 import numpy as np
 from typing_extensions import TypeVar
 
 from sgi.kernel.details import NoDetails
 from sgi.kernel.short_text import short_repr
+from sgi.kernel.vectors import EntailmentNeeds, TokenNeeds, VectorNeeds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,10 +23,37 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import JsonValue
 
-    from sgi.kernel.metric_help import MetricHelp
     from sgi.kernel.sample import Batch, Fields
-    from sgi.kernel.tokens import TokenModel
     from sgi.kernel.vectors import Features
+
+
+class Question(StrEnum):
+    """The question that a metric answers; `sgi metrics` groups metrics by it, in this order."""
+
+    SUPPORTED = "Is the answer supported?"
+    RIGHT = "Is it right?"
+    FOUND = "Was the passage found?"
+    CITED = "Was it cited?"
+    REFUSED = "Did it refuse?"
+    TOPIC = "Is it on topic?"
+    RULES = "Does it follow your rules?"
+    COST = "What did it cost?"
+    OTHER = "Other"
+
+
+class MetricHelp(NamedTuple):
+    """The help of a metric, in plain words.
+
+    Attributes:
+        question: the question that it answers.
+        reading: how to read a value: what a high, a low and a middle value mean.
+        limits: when it misleads, and when a row has no value.
+    """
+
+    question: Question
+    reading: str
+    limits: str
+
 
 COUNT = "count"
 """Unit of a metric whose value for a row is 1 or 0; the summary counts the rows with 1."""
@@ -41,7 +69,7 @@ MILLISECONDS, TOKENS, DOLLARS = "ms", "tokens", "$"
 COST_UNITS = frozenset({MILLISECONDS, TOKENS, DOLLARS})
 
 RATIO = "ratio"
-"""Unit of a ratio v in [0, ∞), whose mean is computed on the scale v/(1+v); see `sgi.stats.ratios`."""
+"""Unit of a ratio v in [0, ∞), whose mean is computed on the scale v/(1+v); see `sgi.stats.intervals`."""
 
 _NOTHING: Mapping[str, Any] = {}
 
@@ -203,7 +231,7 @@ class Scores:
 
     @classmethod
     def assemble(cls, n: int, parts: Iterable[tuple[NDArray[np.int64], Scores]]) -> Self:
-        """Join parts to the scores of ``n`` rows; each part has its row numbers, and each row occurs once."""
+        """Build the scores of ``n`` rows from parts; each part has row numbers, and each row occurs once."""
         values = np.full(n, np.nan)
         status = np.full(n, "", dtype="<U9")
         reasons = [""] * n
@@ -236,50 +264,6 @@ class Scores:
         status = Status(str(self.status[number]))
         value = float(self.values[number]) if status is Status.OK else None
         return Score(value, status, self.reasons[number], self.details[number])
-
-
-@runtime_checkable
-class VectorNeeds(Protocol):
-    """A metric that compares embeddings of texts."""
-
-    def texts(self, prepared: Any, /) -> Iterable[str]:
-        """List the texts whose vectors ``score`` uses; repeats are allowed."""
-
-    def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """Return the names of the required embedders; ``configured`` are the embedders of the run."""
-
-    def texts_by_embedder(
-        self, prepared: Any, configured: tuple[str, ...], /
-    ) -> Mapping[str, tuple[str, ...]]:
-        """Return the distinct texts whose vectors ``score`` uses, by the name of the embedder."""
-
-
-@runtime_checkable
-class TokenNeeds(Protocol):
-    """A metric that compares token vectors."""
-
-    @property
-    def token_model(self) -> TokenModel:
-        """The model that encodes the texts."""
-
-    @property
-    def weighs_tokens(self) -> bool:
-        """Whether the token table must hold token frequencies over all references of the data."""
-
-    def token_texts(self, prepared: Any, /) -> Iterable[str]:
-        """List the texts whose token vectors ``score`` uses; repeats are allowed."""
-
-
-@runtime_checkable
-class EntailmentNeeds(Protocol):
-    """A metric that uses a model for entailment: whether a text follows from another text."""
-
-    @property
-    def entailment_model(self) -> str:
-        """The name of the model."""
-
-    def pairs(self, prepared: Any, /) -> Iterable[tuple[str, str]]:
-        """List the (premise, hypothesis) pairs that ``score`` uses; repeats are allowed."""
 
 
 class AnyMetric(ABC):
@@ -356,7 +340,7 @@ class AnyMetric(ABC):
         return self
 
     def prepare(self, rows: Any, /) -> Any:
-        """Compute once what ``score`` and the text-listing methods receive; the default is the rows."""
+        """Compute the input of ``score`` and of the methods that list texts; by default the rows."""
         return rows
 
     @abstractmethod
@@ -383,7 +367,7 @@ class Metric(AnyMetric, Generic[P]):
     """
 
     def prepare(self, rows: Batch, /) -> P:
-        """Compute once what `score` and the methods that list texts receive; by default the batch."""
+        """Compute the input of `score` and of the methods that list texts; by default the batch."""
         return cast("P", rows)
 
     @abstractmethod

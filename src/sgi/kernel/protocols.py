@@ -197,7 +197,7 @@ class Usage:
         return self._combine(other, add)
 
     def since(self, earlier: Usage) -> Usage:
-        """Return the usage since an earlier usage was read."""
+        """Return the usage since an earlier reading, as a difference."""
         return self._combine(earlier, sub)
 
     def _combine(self, other: Usage, operation: Callable[[Any, Any], Any]) -> Usage:

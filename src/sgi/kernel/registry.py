@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import import_module
@@ -11,8 +12,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, cast
 
 from sgi.kernel.errors import UnknownNameError, UsageError
-from sgi.kernel.names import metric_label
-from sgi.kernel.short_text import shorten
+from sgi.kernel.short_text import metric_label, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -256,6 +256,18 @@ def metric(text: str | AnyMetric, defined: Mapping[str, AnyMetric] = _NONE_DEFIN
     return build_metric(name, arguments, defined, source=value[:_MAX_SHOWN])
 
 
+def _own_name(name: str) -> str:
+    """Return SGI's name for a name or a class of ragas or DeepEval; other names are unchanged.
+
+    >>> _own_name("ResponseRelevancy"), _own_name("LLMContextRecall"), _own_name("FaithfulnessMetric")
+    ('answer_relevance', 'context_recall', 'faithfulness')
+    """
+    snake = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+    plain = snake.removesuffix("_metric")
+    found = ALIASES.get(plain, plain)
+    return found if found in metric_names() or found in OTHER_DEFINITIONS else name
+
+
 def build_metric(
     name: str, arguments: Mapping[str, Any], defined: Mapping[str, AnyMetric] = _NONE_DEFINED, *, source: str
 ) -> AnyMetric:
@@ -268,7 +280,7 @@ def build_metric(
     if name in defined:
         return _defined_metric(name, arguments, defined)
     if name not in metric_names():
-        name = ALIASES.get(name, name)
+        name = _own_name(name)
     if [*arguments] == ["definition"] and name not in metric_names():
         hint = "Name the file that defines it with `define`."
         raise UnknownNameError("metric", name, hint=f"It was defined in a file. {hint}")

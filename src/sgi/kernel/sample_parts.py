@@ -78,7 +78,7 @@ class Citation(BaseModel):
 
 
 class AnswerCosts(NamedTuple):
-    """Costs of an answer; None if unknown. The names are the names of the fields of a sample."""
+    """Costs of an answer; None if unknown. They are named as the fields of a sample."""
 
     latency_ms: float | None = None
     prompt_tokens: int | None = None
@@ -91,7 +91,7 @@ NO_COSTS = AnswerCosts()
 
 
 class Ranking(NamedTuple):
-    """The ids and scores of the passages of an answer; None if unknown. The names are those of a sample."""
+    """Ids and scores of an answer's passages; None if unknown. They are named as the fields of a sample."""
 
     context_ids: tuple[str, ...] | None = None
     context_scores: tuple[float, ...] | None = None
@@ -139,7 +139,7 @@ def check_unique(field: str, ids: Sequence[str]) -> None:
 
 
 def check_lengths(fields: Mapping[str, Sequence[object]]) -> None:
-    """Raise a ValueError if a field has another number of values than the first field."""
+    """Raise a ValueError if the fields have different numbers of values."""
     (first, values), *others = fields.items()
     for name, other in others:
         if len(values) != len(other):

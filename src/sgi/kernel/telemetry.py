@@ -19,7 +19,7 @@ VARIABLES = {
 
 
 def disable() -> None:
-    """Set `VARIABLES` in this process and its child processes.
+    """Disable the telemetry of dependencies in this process and its child processes.
 
     Warns (RuntimeWarning) if onnxruntime was imported before with its telemetry on.
 

@@ -1,9 +1,9 @@
-"""Tables of text embeddings, token vectors and entailment probabilities: the features of a metric."""
+"""The features of a metric, which are tables of embeddings, token vectors and entailment probabilities."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.tokens import TokenTable
+    from sgi.kernel.tokens import TokenModel, TokenTable
 
 _UNIT_TOLERANCE = 1e-6
 
@@ -101,7 +101,7 @@ class EntailmentTable:
         if shapes != {(len(pairs),)}:
             message = f"{model} returned probabilities of shape {sorted(shapes)} for {len(pairs)} pairs."
             raise EmbedderError(
-                message, hint="An entailment model must return one of each kind for each pair."
+                message, hint="An entailment model must return two probabilities for each pair."
             )
         contradiction = np.where(np.isnan(scores.contradiction), 0.0, scores.contradiction)
         sound = _is_probability(scores.entailment) & _is_probability(contradiction)
@@ -222,3 +222,47 @@ class Features:
         if self.entailment_table is None:
             raise LookupError("no entailment probabilities: the metric defines no entailment_model and pairs")
         return self.entailment_table
+
+
+@runtime_checkable
+class VectorNeeds(Protocol):
+    """A metric that compares embeddings of texts."""
+
+    def texts(self, prepared: Any, /) -> Iterable[str]:
+        """List the texts whose vectors ``score`` uses; repeats are allowed."""
+
+    def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
+        """Return the names of the required embedders; ``configured`` are the embedders of the run."""
+
+    def texts_by_embedder(
+        self, prepared: Any, configured: tuple[str, ...], /
+    ) -> Mapping[str, tuple[str, ...]]:
+        """Return the distinct texts whose vectors ``score`` uses, by the name of the embedder."""
+
+
+@runtime_checkable
+class TokenNeeds(Protocol):
+    """A metric that compares token vectors."""
+
+    @property
+    def token_model(self) -> TokenModel:
+        """The model that encodes the texts."""
+
+    @property
+    def weighs_tokens(self) -> bool:
+        """Whether the token table must hold token frequencies over all references of the data."""
+
+    def token_texts(self, prepared: Any, /) -> Iterable[str]:
+        """List the texts whose token vectors ``score`` uses; repeats are allowed."""
+
+
+@runtime_checkable
+class EntailmentNeeds(Protocol):
+    """A metric that uses a model for entailment: whether a text follows from another text."""
+
+    @property
+    def entailment_model(self) -> str:
+        """The name of the model."""
+
+    def pairs(self, prepared: Any, /) -> Iterable[tuple[str, str]]:
+        """List the (premise, hypothesis) pairs that ``score`` uses; repeats are allowed."""

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.environment import Service
     from sgi.kernel.protocols import Cache
-    from sgi.llm.calls import Call, Chat, Completion
-    from sgi.llm.usage import UsageCounter
+    from sgi.llm.calls import Call, Chat, Completion, UsageCounter
 
 _log = logging.getLogger("sgi.llm")
 _MAX_REQUESTS = 50_000

@@ -106,7 +106,7 @@ _TEMPORARY = ("server_error", "internal_error", "rate_limit_exceeded", "timeout"
 
 
 def request_line(key: bytes, body: bytes) -> bytes:
-    """Return the line of a request, whose id is its key.
+    """Return a request as a line of the batch file; the id of the line is the key of the request.
 
     >>> request_line(b"k", b'{"model": "m"}')
     b'{"custom_id": "6b", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "m"}}'
@@ -124,7 +124,7 @@ def parse_line(line: bytes) -> object:
 
 
 def completion_of(lines: list[Any], place: str, state: str) -> ChatCompletion:
-    """Return the completion in the only line about a request of an ended batch.
+    """Return the completion of a request from its result line in an ended batch.
 
     ``place`` names the judge and the batch; ``state`` is how the batch ended.
 

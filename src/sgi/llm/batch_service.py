@@ -66,7 +66,7 @@ _TOO_MANY_REQUESTS = 429
 
 @dataclass(frozen=True)
 class BatchTimes:
-    """Waits in seconds.
+    """Waiting times of the batch service, in seconds.
 
     Attributes:
         quiet: without a new request, before the requests so far become a batch.

@@ -12,9 +12,7 @@ from sgi.kernel.protocols import Usage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.llm.calls import Call, Chat, Completion
-    from sgi.llm.prices import Price
-    from sgi.llm.usage import UsageCounter
+    from sgi.llm.calls import Call, Chat, Completion, Price, UsageCounter
 
 _EXPECTED_SHARE = 8
 """Before the first reply, the expected number of tokens of a reply is 1/8 of the maximum."""
@@ -44,7 +42,10 @@ class BudgetedChat:
         max_tokens: int,
     ) -> None:
         if max_cost is not None and price is None:
-            hint = "Give input_price and output_price, in US dollars per million tokens."
+            hint = (
+                "Give input_price and output_price, in US dollars per million tokens (on the command line: "
+                "--judge-set input_price=0.15 --judge-set output_price=0.6; 0 for a model of your own)."
+            )
             raise UsageError("max_cost requires a price, and the price of this judge is unknown.", hint=hint)
         self.fingerprint = chat.fingerprint
         self._chat = chat

@@ -22,8 +22,7 @@ from sgi.kernel.errors import (
 from sgi.kernel.parsing import read_whole
 from sgi.kernel.protocols import Usage
 from sgi.kernel.signature import canonical_json, digest
-from sgi.llm.calls import decode_completion, encode_completion
-from sgi.llm.usage import GroupCommit
+from sgi.llm.calls import GroupCommit, decode_completion, encode_completion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.llm.calls import Call, Chat, Completion
-    from sgi.llm.usage import UsageCounter
+    from sgi.llm.calls import Call, Chat, Completion, UsageCounter
 
     Outcome = Completion | JudgeError
 

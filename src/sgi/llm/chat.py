@@ -121,7 +121,7 @@ class RequestForm:
         return None
 
     def settings(self, all_settings: ModelSettings, limit_name: str) -> ModelSettings:
-        """Return the settings in this form; ``limit_name`` is pydantic-ai's name of the limit of tokens."""
+        """Return the model settings that the service accepts, with the token limit under ``limit_name``."""
         settings = all_settings.copy()
         if "temperature" not in self.sampling:
             settings.pop("temperature", None)
@@ -143,7 +143,7 @@ def _named(names: set[str], message: str) -> set[str]:
 
 
 def omits(names: list[str]) -> str:
-    """Return what SGI does with these parameters, for a message.
+    """Return the end of a message that says which parameters SGI omits.
 
     >>> omits(["seed"])
     'omits seed, as it does with seed=none'

@@ -216,7 +216,7 @@ def proxy_of(url: URL) -> URL | None:
     if address.scheme not in ("http", "https") or not address.host:
         hint = "Write HTTP_PROXY, HTTPS_PROXY and ALL_PROXY as http://host:port, or add the host to NO_PROXY."
         raise UsageError(
-            "A judge works only through an HTTP proxy; the environment sets a proxy of another kind.",
+            "Judges support only HTTP proxies; the environment sets a proxy of another kind.",
             hint=hint,
         )
     return address

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, NoReturn, Self, TypeVar
 from sgi.kernel.errors import UsageError
 from sgi.kernel.prompts import ReplyModel, estimated_tokens
 from sgi.kernel.protocols import Usage
-from sgi.llm.judge import ChatJudge
-from sgi.llm.prices import price_of
-from sgi.llm.reply_cache import CachedChat
-from sgi.llm.usage import UsageCounter
+from sgi.llm.calls import UsageCounter, price_of
+from sgi.llm.judge import CachedChat, ChatJudge
 
 if TYPE_CHECKING:
     from sgi.kernel.prompts import Inquiry
     from sgi.kernel.protocols import Cache
-    from sgi.llm.calls import Call, Chat
+    from sgi.llm.calls import Call, Chat, Price
     from sgi.llm.judge_spec import JudgeSpec
-    from sgi.llm.prices import Price
 
 T = TypeVar("T", bound=ReplyModel)
 
@@ -122,5 +119,5 @@ class _SilentChat:
         self.fingerprint = fingerprint
 
     async def complete(self, call: Call, /) -> NoReturn:
-        """Raise `_UnknownCallError`."""
+        """Raise an error, because no reply to the call is known and nothing is sent."""
         raise _UnknownCallError(call)

@@ -32,7 +32,7 @@ Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class ModelName(NamedTuple):
-    """The parts of a judge's name.
+    """The parts of a judge's name: its kind, the model, and the URL.
 
     >>> ModelName.of("openai:qwen3@http://127.0.0.1:8080/v1")
     ModelName(kind='openai', name='qwen3', url='http://127.0.0.1:8080/v1')
@@ -161,7 +161,7 @@ class JudgeSpec(Settings):
             raise UsageError("The judge has only one price; set both input_price and output_price, or none.")
         if self.batch and self.name_parts.kind != "openai":
             hint = "Use openai:NAME, or openai:NAME@URL for a server with OpenAI's batches."
-            raise UsageError(f"SGI does not know the batches of {self.name_parts.kind}.", hint=hint)
+            raise UsageError(f"SGI does not support batches of {self.name_parts.kind}.", hint=hint)
 
     @field_validator("temperature", "seed", "max_tokens", mode="before")
     @classmethod

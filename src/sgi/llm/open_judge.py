@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 from sgi.kernel.environment import Service
 from sgi.kernel.errors import MissingExtraError, UsageError
 from sgi.llm.budget import BudgetedChat
+from sgi.llm.calls import UsageCounter, price_of
 from sgi.llm.cassette import CassettePlayer, CassetteRecorder, cassette_judge
-from sgi.llm.judge import ChatJudge
+from sgi.llm.judge import CachedChat, ChatJudge
 from sgi.llm.judge_spec import DEFAULT_MAX_TOKENS
-from sgi.llm.prices import price_of
-from sgi.llm.reply_cache import CachedChat
 from sgi.llm.retry import Limiter, RetryingChat
-from sgi.llm.usage import UsageCounter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -131,7 +129,7 @@ def _open_client(
         return openai_client(service, spec)
     if cache is None:
         raise UsageError(
-            "This judge cannot be asked in batches here.", hint="Remove batch from its settings."
+            "Batches of requests are not supported here.", hint="Remove batch from its settings."
         )
     from sgi.llm.batch import batch_client
 

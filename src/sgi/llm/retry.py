@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from tenacity import RetryCallState
 
-    from sgi.llm.calls import Call, Chat, Completion
-    from sgi.llm.usage import UsageCounter
+    from sgi.llm.calls import Call, Chat, Completion, UsageCounter
 
 _BACKOFF = wait_exponential(multiplier=0.5, max=30)
 _PROBE_INTERVAL = 30.0

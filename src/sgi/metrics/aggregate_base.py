@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.kernel.metric import EntailmentNeeds, TokenNeeds, VectorNeeds
     from sgi.kernel.prompts import Prompt
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.tokens import TokenModel
+    from sgi.kernel.vectors import EntailmentNeeds, TokenNeeds, VectorNeeds
 
 MAX_PARTS = 50
 MAX_DEPTH = 5
@@ -97,10 +97,10 @@ class Aggregate(AnyMetric):
         object.__setattr__(self, "of", parts)
         _check_parts(self.spec.name, parts)
         if self._depth > MAX_DEPTH:
-            raise ValueError(f"more than {MAX_DEPTH} aggregates are inside each other")
+            raise ValueError(f"aggregates are nested more than {MAX_DEPTH} levels deep")
         if self._judged_size > MAX_JUDGED:
             raise ValueError(
-                f"its parts use judged metrics {self._judged_size:,} times, above {MAX_JUDGED:,}"
+                f"parts use judged metrics {self._judged_size:,} times; at most {MAX_JUDGED:,} are allowed"
             )
         check_choice("failed", self.failed, Failed)
         version = self.spec.version + sum(part.spec.version - 1 for part in parts)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from sgi.kernel.metric import SCORE, MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import SCORE, MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.kernel.vectors import Features
 from sgi.metrics.aggregate_base import Aggregate, AggregateDetails, JudgedAggregate

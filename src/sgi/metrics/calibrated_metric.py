@@ -130,7 +130,7 @@ class Calibration:
 
 
 def map_inputs(values: ArrayLike, *, higher_is_better: bool, log_odds: bool) -> NDArray[np.float64]:
-    """Return what the map of a calibration reads: values or their log odds, higher for grounded rows.
+    """Return the inputs of the probability map: values or their log odds, higher for grounded rows.
 
     >>> map_inputs([0.5, 0.0], higher_is_better=True, log_odds=True).round(2).tolist()
     [0.0, -13.82]

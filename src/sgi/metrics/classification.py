@@ -11,12 +11,10 @@ from typing_extensions import TypedDict
 
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import MetricSpec, Scores, Status
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import MetricHelp, MetricSpec, Question, Scores, Status
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import REFERENCE, RESPONSE
-from sgi.metrics.judged.passage_parts import question_section, reference_section
-from sgi.metrics.judged.reply_types import Reason
+from sgi.metrics.judged.reply_types import Reason, question_section, reference_section
 from sgi.metrics.parameters import check_choice
 from sgi.text.refusals import is_no_answer, mentions_uncertainty
 

@@ -13,7 +13,7 @@ from sgi.geometry.passages import LEAST_SEPARATION, PassageAngles
 from sgi.kernel.metric import Scores
 from sgi.kernel.sample_parts import Ragged
 from sgi.text.read_share import unread_by_model
-from sgi.text.sentences import sentences
+from sgi.text.tokenizers import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

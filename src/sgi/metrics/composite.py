@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 from pydantic import BaseModel
 
 from sgi.kernel.judged_metric import JudgedMetric, JudgedRows, UnusableReply
-from sgi.kernel.metric import PERCENT, MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import PERCENT, MetricHelp, MetricSpec, Question, Scores
 from sgi.metrics.judged.answer_relevance import AnsweredQuestions, AnswerRelevance
 from sgi.metrics.judged.claims import Claims
 from sgi.metrics.judged.context_precision import ContextPrecision, Relevances

@@ -9,12 +9,11 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
-from sgi.kernel.metric import Metric, MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.sample import CONTEXTS, REFERENCE
-from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.check_facts import Check, Verdict, check_facts
-from sgi.text.sentences import sentences
+from sgi.metrics.grounding.language_tables import AnalysedText
+from sgi.text.tokenizers import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

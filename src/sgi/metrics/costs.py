@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from sgi.kernel.metric import DOLLARS, MILLISECONDS, TOKENS, Metric, MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import DOLLARS, MILLISECONDS, TOKENS, Metric, MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.sample import COMPLETION_TOKENS, COST, LATENCY_MS, PROMPT_TOKENS
 
 if TYPE_CHECKING:

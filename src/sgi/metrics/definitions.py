@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric, MetricSpec, Scores
-from sgi.kernel.names import name_problem
 from sgi.kernel.parsing import MAX_DEPTH, read_toml
 from sgi.kernel.registry import build_metric, metric_names, parse_metric
 from sgi.kernel.sample import Field
-from sgi.kernel.short_text import shorten
+from sgi.kernel.short_text import name_problem, shorten
 from sgi.kernel.signature import canonical_json, digest
 from sgi.metrics.aggregate_base import Aggregate
 from sgi.metrics.wrapper import JudgedWrapper, MetricWrapper
@@ -66,7 +65,7 @@ class Definition(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DefinedMetric(MetricWrapper):
-    """A metric under the name of its definition, with the values of the metric itself.
+    """A metric that a definition names: its name is new, its values are those of the inner metric.
 
     Attributes:
         name: the name of the definition.
@@ -305,9 +304,11 @@ def _check_name(name: object, place: str) -> None:
     """Raise a UsageError for a name that is not an identifier, or that another metric has."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         hint = "A name has at most 60 letters a to z, digits and _, and begins with a letter."
-        raise UsageError(f"{place}: it is not a name for a metric.", hint=hint)
+        raise UsageError(f"{place}: this is not a valid name of a metric.", hint=hint)
     if name in metric_names():
-        raise UsageError(f"{place}: a metric of SGI has this name.", hint=f"Choose another: my_{name}.")
+        raise UsageError(
+            f"{place}: this is already the name of a metric of SGI.", hint=f"Choose another: my_{name}."
+        )
     if name in _RESERVED:
         raise UsageError(f"{place}: this name is reserved.", hint=f"Choose another: my_{name}.")
 
@@ -316,7 +317,7 @@ def _checked_table(table: object, place: str, tables: Mapping[str, Any]) -> tupl
     """Return the name of the metric and its parameters in a table; raises UsageError if it is invalid."""
     if not isinstance(table, Mapping):
         hint = 'Write a table: metric = "weighted_mean", and its parameters as keys.'
-        raise UsageError(f"{place}: it is not a table, but {_shown(table)}.", hint=hint)
+        raise UsageError(f"{place}: expected a table, found {_shown(table)}.", hint=hint)
     text = table.get("metric")
     if not isinstance(text, str):
         near = difflib.get_close_matches("metric", [key for key in table if key != "metric"], n=1)

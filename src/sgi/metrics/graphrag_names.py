@@ -73,7 +73,7 @@ def _to_percent_or_zero(scores: Scores) -> Scores:
 
 
 class Row(NamedTuple):
-    """One metric of the document.
+    """A metric of the GraphRAG evaluation document, and the SGI metric that computes it.
 
     Attributes:
         section: the section of the document.

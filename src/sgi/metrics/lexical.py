@@ -11,8 +11,7 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from sgi.kernel.details import NoDetails, closed
-from sgi.kernel.metric import Metric, MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.parameters import check_choice
 from sgi.metrics.references import (
@@ -393,9 +392,7 @@ def _unicode_parts(batch: Batch) -> dict[str, Scores]:
     numbers: dict[type[Metric], Callable[[Pairs], NDArray[np.float64]]] = {
         Bleu: sentence_bleu,
         RougeL: lambda pairs: pairs.in_order.f_score(),
-        SquadExactMatch: lambda pairs: pairs.tokens.equal(pairs.responses, pairs.references).astype(
-            np.float64
-        ),
+        SquadExactMatch: lambda pairs: pairs.tokens.equal(pairs.responses, pairs.references).astype(float),
     }
     parts = {kind: _best_score(batch, unicode_words, of, _NO_TOKENS) for kind, of in numbers.items()}
     parts[ContentF1] = _best_score(batch, unicode_content_words, _bag_f1, _NO_CONTENT)

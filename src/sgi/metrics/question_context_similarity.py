@@ -11,8 +11,7 @@ from typing_extensions import TypedDict
 
 from sgi.geometry.angles import cosine
 from sgi.kernel.details import closed
-from sgi.kernel.metric import Metric, MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.sample import CONTEXTS, QUESTION
 from sgi.metrics.complete_rows import unread_passages, unread_reasons
 

@@ -10,8 +10,7 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
-from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question, Scores, Status
 from sgi.kernel.sample import GOLD, RETRIEVED, Field
 from sgi.metrics.parameters import check_share
 from sgi.stats.trec_measures import RankedHits

@@ -13,8 +13,7 @@ from typing_extensions import TypedDict
 
 from sgi.geometry.angles import angle
 from sgi.kernel.details import closed
-from sgi.kernel.metric import RATIO, Metric, MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import RATIO, Metric, MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE
 from sgi.kernel.sample_parts import Ragged
 from sgi.metrics.complete_rows import (

@@ -12,8 +12,7 @@ from typing_extensions import TypedDict
 
 from sgi.geometry.angles import angle, cosine, unit
 from sgi.kernel.details import closed
-from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question, Scores, Status
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.parameters import check_choice
 from sgi.text.read_share import unread_by_model

@@ -11,11 +11,11 @@ from sgi.kernel.metric import AnyMetric
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sgi.kernel.metric import EntailmentNeeds, Scores, TokenNeeds, VectorNeeds
+    from sgi.kernel.metric import Scores
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.tokens import TokenModel
-    from sgi.kernel.vectors import Features
+    from sgi.kernel.vectors import EntailmentNeeds, Features, TokenNeeds, VectorNeeds
 
 T = TypeVar("T")
 

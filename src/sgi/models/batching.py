@@ -121,7 +121,7 @@ class WorkCount:
 
     @property
     def report(self) -> Callable[[], None] | None:
-        """A function that calls the listener; None if there is no listener."""
+        """A function that reports progress to the listener; None without a listener."""
         listener = self._listener
         return None if listener is None else lambda: listener(self.done, self.total)
 

@@ -29,13 +29,13 @@ def local_files_only() -> Iterator[None]:
 
 
 def is_local_only() -> bool:
-    """Return whether this is a block of `local_files_only`."""
+    """Return whether the code runs inside a block of `local_files_only`."""
     return _LOCAL_ONLY.get()
 
 
 @contextmanager
 def quiet_hub() -> Iterator[None]:
-    """Context manager for an import and use of the hub without its messages: our error says what failed."""
+    """Context manager that silences the messages of the Hugging Face hub; SGI reports errors itself."""
     logger = logging.getLogger("huggingface_hub")
     level = logger.level
     logger.setLevel(logging.ERROR)  # of retries

@@ -327,7 +327,7 @@ def unknown_id(tokenizer: Tokenizer) -> int | None:
 
 
 def reads_without(tokenizer: Tokenizer, unknown: int | None, text: str) -> bool:
-    """Return whether enough of a text is outside unknown tokens."""
+    """Return whether a tokenizer knows enough of the characters or words of a text."""
     encoding = tokenizer.encode(text, add_special_tokens=False)
     unread = np.zeros(len(text), dtype=np.bool_)
     for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
@@ -388,4 +388,4 @@ def _invalid_text(texts: Sequence[object]) -> str:
             text.encode()
         except UnicodeEncodeError as error:
             return f"A text has a lone surrogate at character {error.start}: {text[:60]!a}."
-    return "The tokenizer refused a text."
+    return "The tokenizer cannot tokenize a text."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.analysis.flag_precision import expected_precision, flag_table
 from sgi.engine.review import FINDING, FINDINGS
-from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import metric_label
 from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.reporting.formatting import NOTHING, beginning, format_difference
 from sgi.reporting.table import Table
@@ -41,7 +41,11 @@ def review_clause(metric: MetricSummary) -> str:
     if not counts.flagged:
         low = f"no check flags an answer, but {counts.low:,} {low.partition('more ')[2]}"
     found = ", and ".join(text for text, count in ((flags, counts.flagged), (low, counts.low)) if count)
-    return f"{counts.rows:,} of {metric.ok:,} answers to check, worst first: {found}"
+    return f"{counts.rows:,} of {metric.ok:,} answers{_with_value(metric)} to check, worst first: {found}"
+
+
+def _with_value(metric: MetricSummary) -> str:
+    return "" if metric.ok == metric.rows else " with a value"
 
 
 def _kind_words(kind: str) -> str:
@@ -62,7 +66,7 @@ def evidence_sentences(metric: MetricSummary) -> Iterator[str]:
         rows = ranking.positives + ranking.negatives
         yield (
             f"In this run, {counts.wrong:,} of {counts.labelled:,} labelled answers to check have label 0;"
-            f" of all {rows:,} labelled answers, {ranking.negatives:,}."
+            f" of all {rows:,} labelled answers{_with_value(metric)}, {ranking.negatives:,}."
         )
     yield _ranks(metric)
 

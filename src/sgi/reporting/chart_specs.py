@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.reporting.views.comparison import ComparisonView
     from sgi.reporting.views.metric_values import LabelMetrics
     from sgi.reporting.views.run_view import RunView
-    from sgi.store.trend_annotations import Annotation
+    from sgi.store.run_history import Annotation
 
 Specs = dict[str, dict[str, Any]]
 

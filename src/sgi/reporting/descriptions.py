@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.details import first_line
 from sgi.kernel.errors import SgiError
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_class, metric_name
+from sgi.kernel.short_text import metric_label
 from sgi.reporting.formatting import beginning
 from sgi.reporting.safe_text import plain
 
@@ -69,7 +69,7 @@ def middle_line(metric: str) -> float | None:
 
 
 def describe_distribution(part: Distribution) -> str:
-    """Describe the histogram of a metric."""
+    """Describe the histogram of a metric in a sentence, for readers who cannot see it."""
     name, rows = short(part.metric), sum(map(sum, part.counts.values()))
     if not rows:
         return f"{name} has no values."
@@ -89,7 +89,7 @@ def _peak(part: Distribution, group: str) -> str:
 
 
 def describe_plane(part: Plane) -> str:
-    """Describe the angle plane."""
+    """Describe the chart of the angle plane in words."""
     if not part.points:
         return f"No row has both angles of {short(part.metric)}."
     sampled = f"{len(part.points):,} of {part.rows:,} rows, evenly sampled"
@@ -106,7 +106,7 @@ def _above(points: Sequence[PlanePoint]) -> str:
 
 
 def describe_groups(part: GroupTable, metric: str) -> str:
-    """Describe the means of a metric by group."""
+    """Describe the chart of the means of a metric by group in words."""
     means = [
         (summary.mean, short(group.name))
         for group in part.groups
@@ -121,7 +121,7 @@ def describe_groups(part: GroupTable, metric: str) -> str:
 
 
 def describe_correlation(part: Correlation) -> str:
-    """Describe the correlation matrix."""
+    """Describe the chart of the correlation matrix in words."""
     names = [short(name) for name in part.metrics]
     pairs = [
         (value, names[i], names[j])
@@ -140,7 +140,7 @@ def describe_correlation(part: Correlation) -> str:
 
 
 def describe_scatter(part: Scatter) -> str:
-    """Describe the scatter plot of two metrics."""
+    """Describe the scatter plot of two metrics in words."""
     up, across = short_names([part.semantic, part.lexical])
     ranked = "" if part.spearman is None else f", Spearman's ρ {part.spearman:.2f}"
     return (
@@ -151,7 +151,7 @@ def describe_scatter(part: Scatter) -> str:
 
 
 def describe_labelled(part: Sequence[LabelMetrics]) -> str:
-    """Describe metrics against labels."""
+    """Describe the charts of the metrics compared with labels in words."""
     if not part:
         return "No metric has values for rows with both labels."
     return f"Metrics against labels: {_first(map(_against_labels, part))}."
@@ -176,7 +176,7 @@ def _against_labels(labelled: LabelMetrics) -> str:
 
 
 def describe_comparison(comparison: Comparison, base: str, new: str) -> str:
-    """Describe the differences of two runs."""
+    """Describe the chart of the differences of two runs in words."""
     head = f"{short(new)} − {short(base)} over {_count(comparison.pairs, 'pair')}"
     return f"{head}: {_first(_differences(comparison.metrics))}."
 
@@ -193,14 +193,14 @@ def _differences(metrics: Sequence[MetricComparison]) -> Iterator[str]:
 
 
 def describe_causes(diagnosis: Diagnosis) -> str:
-    """Describe the shares of the causes, the most frequent first."""
+    """Describe the chart of the shares of the causes in words, the most frequent first."""
     shares = (f"{each.cause} {each.share:.1%}" for each in diagnosis.causes if each.rows)
     rows = f"{diagnosis.diagnosed:,} of {_count(len(diagnosis.rows))} are diagnosed"
     return f"{rows}: {_first(shares, 'more cause')}.".replace("%", " %")
 
 
 def describe_systems(metric: MetricLeaderboard, unit: str) -> str:
-    """Describe the systems on one metric, best first."""
+    """Describe the chart of the systems on one metric in words, best first."""
     head = f"{short(metric.metric)} over {_count(metric.units, unit)}, best system first"
     return f"{head}: {_first(map(_system, metric.systems), 'more system')}."
 
@@ -212,7 +212,7 @@ def _system(score: SystemScore) -> str:
 
 
 def describe_pareto(pareto: Pareto) -> str:
-    """Describe the systems on two metrics by their verdicts."""
+    """Describe the Pareto chart of the systems in words, by their verdicts."""
     by_verdict: dict[str, list[str]] = {}
     for one in pareto.systems:
         by_verdict.setdefault(one.verdict, []).append(short(one.system))

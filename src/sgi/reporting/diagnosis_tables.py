@@ -19,14 +19,14 @@ _SPANS = 3
 _ROWS = 20
 
 
-def diagnosis_tables(diagnosis: Diagnosis) -> Iterator[Table]:
+def diagnosis_tables(diagnosis: Diagnosis, *, with_rows: bool = True) -> Iterator[Table]:
     """Yield tables: causes, reasons of rows without a cause, which of these rows to read, shares by group."""
     if diagnosis.diagnosed:
         yield cause_table(diagnosis)
     if diagnosis.reasons:
         rows = ((reason, f"{count:,}") for reason, count in diagnosis.reasons.items())
         yield Table((f"{NOT_DIAGNOSED}, because", "rows"), rows, title="Rows that are not diagnosed")
-    if to_read := diagnosis.to_read:
+    if (to_read := diagnosis.to_read) and with_rows:
         shown = to_read[:_ROWS]
         title = f"Rows without a cause to read first: {len(shown):,} of {len(to_read):,}"
         cells = ((row.id, row.finding, evidence_text(row)) for row in shown)

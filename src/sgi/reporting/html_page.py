@@ -17,7 +17,7 @@ import orjson
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import metric_label
 from sgi.reporting import (
     answers_to_check,
     descriptions,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sgi.analysis.agreement.report import label_advice
 from sgi.analysis.labelling import undecided_notes
-from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import metric_label
 from sgi.reporting.formatting import format_scaled, number, span
 from sgi.reporting.safe_text import one_line
 from sgi.reporting.table import Table

@@ -12,11 +12,10 @@ from sgi.analysis.leaderboard import leaderboard, selected_metrics
 from sgi.analysis.pareto import Pareto, pareto
 from sgi.analysis.systems import MIN_SYSTEMS, SystemGroups, compared_systems, group_means
 from sgi.kernel.errors import UsageError
-from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import metric_label
 from sgi.reporting.charts import COLOURS, GREY, Dot, dot_chart, nominal, quantitative
 from sgi.reporting.descriptions import describe_pareto, describe_systems, short, short_names
-from sgi.reporting.formatting import NOTHING, probability
-from sgi.reporting.metric_format import MetricFormat, share_of_range
+from sgi.reporting.formatting import NOTHING, MetricFormat, probability, share_of_range
 from sgi.reporting.table import Cell, Table
 from sgi.reporting.views.run_header import unfinished_notes
 
@@ -77,7 +76,7 @@ class LeaderboardOptions:
 
 @dataclass(frozen=True)
 class LeaderboardView:
-    """Several systems over the same questions.
+    """The ranking of several systems over the same questions, as reports show it.
 
     Attributes:
         title: the names of the runs, or the run and the column that names its systems.

@@ -177,8 +177,8 @@ def small(text: str) -> str:
 def _distributions(run: Run) -> Iterator[Chart]:
     """Yield the distributions of the first metrics."""
     from sgi.reporting.figures import distribution_figure
+    from sgi.reporting.views.headline import ScoredRows
     from sgi.reporting.views.metric_values import distributions
-    from sgi.reporting.views.scored_rows import ScoredRows
 
     labels = [-1 if sample.label is None else int(sample.label) for sample in run.samples]
     columns = ScoredRows(run, np.array(labels, dtype=np.int8), (), {})

@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Literal
 
 from rich.text import Text
 
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
+from sgi.kernel.short_text import metric_label
 from sgi.metrics.calibrated_metric import SPEC as CALIBRATED
 from sgi.reporting.answers_to_check import evidence_sentences, reason_to_check, review_clause
-from sgi.reporting.formatting import beginning, format_interval, format_mean, format_scaled
-from sgi.reporting.metric_format import QUALITY, MetricFormat, importance, main_metric
+from sgi.reporting.formatting import (
+    QUALITY,
+    MetricFormat,
+    beginning,
+    format_interval,
+    format_mean,
+    format_scaled,
+    importance,
+    main_metric,
+)
 from sgi.reporting.safe_text import one_line
 from sgi.reporting.terminal_style import FAINT, HEADING, style_of
 
@@ -77,7 +85,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Card:
-    """A number of a run.
+    """One of the main numbers of a run, as the overview shows it.
 
     Attributes:
         title: what it is about: quality, retrieval, coverage, or cost.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgi.kernel.sample import Sample
 from sgi.metrics.grounding.evidence_map import EvidenceMap
-from sgi.reporting.metric_format import importance
+from sgi.reporting.formatting import importance
 from sgi.reporting.table import Table
 from sgi.reporting.views.evidence_view import score_maps
 from sgi.text.conversation import with_earlier_passages

@@ -5,20 +5,19 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import metric_label
 from sgi.reporting import formatting
 from sgi.reporting.answers_to_check import has_evidence, reason_to_check
 from sgi.reporting.descriptions import describe_distribution, describe_plane, describe_scatter
 from sgi.reporting.diagnosis_tables import diagnosis_tables
 from sgi.reporting.evidence_lines import evidence_markdown
-from sgi.reporting.formatting import format_scaled, number, shorten
+from sgi.reporting.formatting import MetricFormat, format_scaled, main_metric, number, shorten
 from sgi.reporting.leaderboard_view import (
     difference_tables,
     leaderboard_tables,
     pareto_table,
     system_group_tables,
 )
-from sgi.reporting.metric_format import MetricFormat, main_metric
 from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.row_details import row_maps
 from sgi.reporting.safe_text import code, escape

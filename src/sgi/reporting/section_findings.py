@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate, combinations
 from typing import TYPE_CHECKING
 
-from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import metric_label
 from sgi.reporting.descriptions import short
 from sgi.reporting.formatting import format_mean
 

@@ -6,12 +6,19 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from sgi.analysis.groups import class_tables
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
+from sgi.kernel.short_text import metric_label
 from sgi.reporting import formatting
 from sgi.reporting.answers_to_check import flags_tables
-from sgi.reporting.formatting import NOTHING, format_scaled, number, probability, span
-from sgi.reporting.metric_format import MetricFormat, share_of_range
+from sgi.reporting.formatting import (
+    NOTHING,
+    MetricFormat,
+    format_scaled,
+    number,
+    probability,
+    share_of_range,
+    span,
+)
 from sgi.reporting.table import Cell, Table
 from sgi.reporting.views.headline import refusal_views
 
@@ -122,7 +129,7 @@ def _ranking_table(metrics: Iterable[MetricSummary], baselines: Iterable[Baselin
         if metric.ranking is not None
     ]
     rankings += [
-        (f"{baseline.name} alone ({baseline.direction} = grounded)", baseline.ranking, None)
+        (f"{baseline.name} alone ({baseline.direction} = label 1)", baseline.ranking, None)
         for baseline in baselines
     ]
     compared = any(difference is not None for _, _, difference in rankings)

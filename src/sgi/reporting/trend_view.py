@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.reporting.charts import COLOURS, GREY, quantitative
 from sgi.reporting.descriptions import short
-from sgi.reporting.formatting import beginning, format_interval, format_mean, moment, probability
-from sgi.reporting.metric_format import MetricFormat
+from sgi.reporting.formatting import (
+    MetricFormat,
+    beginning,
+    format_interval,
+    format_mean,
+    moment,
+    probability,
+)
 from sgi.reporting.safe_text import one_line
 from sgi.reporting.table import Cell, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from sgi.analysis.trend import Change, Trend, TrendPoint
-    from sgi.analysis.watch import WatchCheck
+    from sgi.analysis.trend import Change, Trend, TrendPoint, WatchCheck
     from sgi.reporting.charts import Chart
-    from sgi.store.trend_annotations import Annotation
+    from sgi.store.run_history import Annotation
 
 _WIDTH, _HEIGHT = 720, 300
 _LONGEST_NOTE = 40

@@ -48,5 +48,5 @@ def require_no_leaderboard(weights: str | None, is_leaderboard: bool) -> None:
     """Raise UsageError for weights with a leaderboard, whose means and tests do not support weights."""
     if weights is not None and is_leaderboard:
         raise UsageError(
-            "--weights does not apply to a leaderboard.", hint="Compare two runs, or leave it out."
+            "--weights does not apply to a leaderboard.", hint="Compare two runs, or leave out --weights."
         )

@@ -11,8 +11,8 @@ import numpy as np
 from sgi.engine.model_wrappers import EmbedderWrapper, await_value
 from sgi.geometry.angles import unit
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError, UsageError
+from sgi.kernel.metric_column import UNOPENED
 from sgi.kernel.protocols import Embedder, Embeddings, embedder_name, encode
-from sgi.kernel.provenance import UNOPENED
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -88,7 +88,7 @@ class UnavailableModel:
         self._reason = reason
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Raise the error for which the model could not be opened."""
+        """Raise the error that prevented the model from being opened."""
         del texts
         raise self._reason
 

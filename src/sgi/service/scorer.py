@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 import anyio.to_thread
 
-from sgi.engine.given_options import ModelKeywords, given_options
-from sgi.engine.open_resources import extra_embedders
+from sgi.engine.open_resources import ModelKeywords, extra_embedders, given_options
 from sgi.engine.opened_models import shared_token_encoder
 from sgi.engine.plan import BATCH_SIZE, merge_metrics, missing_judge
 from sgi.engine.resources import Resources, require_resources
@@ -253,7 +252,7 @@ class Scorer:
             require_resources([metric], resources)
             if missing := extra_embedders([metric], resources.names):
                 message = f"The metric {metric.canonical!r} needs a model that is not loaded: {missing[0]}."
-                raise UsageError(message, hint=f"The open models: {', '.join(resources.names)}.")
+                raise UsageError(message, hint=f"Open models: {', '.join(resources.names)}.")
 
     @property
     def waiting(self) -> int:
@@ -262,7 +261,7 @@ class Scorer:
 
     @property
     def batch_sizes(self) -> Mapping[int, int]:
-        """The number of batches by their number of rows."""
+        """How many batches of each size were scored, by the number of rows in a batch."""
         return self._dispatcher().batch_sizes
 
     @property

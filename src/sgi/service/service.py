@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
-    from sgi.engine.generate import AnsweredBatch
-    from sgi.engine.given_options import JudgeLike
+    from sgi.engine.judge_batch import AnsweredBatch
+    from sgi.engine.open_resources import JudgeLike
     from sgi.engine.resources import Resources
     from sgi.engine.summary import Summary
     from sgi.kernel.metric import AnyMetric
@@ -320,7 +320,7 @@ class RAGEvalService:
         return versions()
 
     async def _answer(self, sample: Sample, answer: str | None) -> tuple[AnsweredBatch, StoredAnswer]:
-        from sgi.engine.generate import AnsweredBatch, answer_batch
+        from sgi.engine.judge_batch import AnsweredBatch, answer_batch
         from sgi.store.samples import StoredAnswer
 
         if answer is not None:

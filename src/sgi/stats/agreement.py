@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sgi.stats.bootstrap import jackknife_groups
 from sgi.stats.intervals import (
     MIN_CLUSTERS,
     Interval,
     check_level,
     cluster_codes,
     effective_clusters,
+    jackknife_groups,
     student_quantile,
 )
 from sgi.stats.means import row_weights

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.stats.auroc_intervals import METHOD, Influence, too_few_groups
+from sgi.stats.auroc_intervals import METHOD, Influence, too_few_groups, values_and_labels
 from sgi.stats.intervals import Interval, NoInterval, check_level, cluster_codes, interval_or_none
-from sgi.stats.rank_counts import values_and_labels
 from sgi.stats.ranking import auroc
 
 if TYPE_CHECKING:

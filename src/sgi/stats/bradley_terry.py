@@ -136,7 +136,7 @@ class _Totals(NamedTuple):
         codes: NDArray[np.int64],
         systems: int,
     ) -> Self:
-        """Sum up the comparisons."""
+        """Count wins and comparisons of each pair of systems in each cluster."""
         both = np.sort(np.stack([first, second], axis=1), axis=1)
         pairs, pair = np.unique(both, axis=0, return_inverse=True)
         wins, games = np.zeros((2, int(codes.max(initial=-1)) + 1, len(pairs)))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from sgi.stats.auroc_intervals import values_and_labels
 from sgi.stats.intervals import cluster_codes
 from sgi.stats.logistic_map import fit_logistic
 from sgi.stats.probability_maps import fit_base_rate, fit_isotonic, fit_platt, labelled_scores
-from sgi.stats.rank_counts import values_and_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sgi.stats.auroc_intervals import area_interval, row_influence
-from sgi.stats.bootstrap import shuffled_labels
-from sgi.stats.intervals import Interval, check_draws, check_level, cluster_codes, percentile_interval
-from sgi.stats.rank_counts import scores_and_labels, values_and_labels
+from sgi.stats.auroc_intervals import area_interval, row_influence, scores_and_labels, values_and_labels
+from sgi.stats.intervals import (
+    Interval,
+    check_draws,
+    check_level,
+    cluster_codes,
+    percentile_interval,
+    shuffled_labels,
+)
 from sgi.stats.ranking import Ranking, auroc, ranking
 
 if TYPE_CHECKING:

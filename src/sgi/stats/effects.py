@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sgi.stats.agreement import MAX_JACKKNIFE_GROUPS, Agreement, fisher_interval, with_interval
-from sgi.stats.bootstrap import jackknife_groups
 from sgi.stats.intervals import (
     MIN_CLUSTERS,
     check_level,
     cluster_codes,
     effective_clusters,
+    jackknife_groups,
     student_quantile,
 )
 

@@ -1,4 +1,4 @@
-"""Confidence intervals and their parts: value ranges, quantiles, clusters, standard errors."""
+"""Confidence intervals and their parts: value ranges, quantiles, clusters, standard errors, resampling."""
 
 from __future__ import annotations
 
@@ -12,6 +12,104 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import ArrayLike, NDArray
+
+
+def bootstrap_values(
+    statistic: Callable[[NDArray[np.float64]], float | None],
+    codes: NDArray[np.int64],
+    draws: int,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Compute a statistic over bootstrap resamples of clusters, shape (draws,); NaN if undefined.
+
+    ``statistic`` is a function of the row weights, shape (n,), and returns None if undefined. ``codes`` are
+    the cluster indices from 0. The same clusters and seed give the same resamples.
+
+    Source: Efron (1979), Ann. Stat. 7.
+    """
+    generator = np.random.default_rng(seed)
+    count = int(codes.max()) + 1
+    values = np.full(draws, np.nan)
+    for draw in range(draws):
+        sample = generator.integers(0, count, size=count)
+        times = np.bincount(sample, minlength=count).astype(np.float64)
+        value = statistic(times[codes])
+        if value is not None:
+            values[draw] = value
+    return values
+
+
+def has_spread(values: NDArray[np.float64]) -> bool:
+    """Return whether the values other than NaN differ."""
+    known = values[~np.isnan(values)]
+    return len(known) > 0 and bool(np.any(known != known[0]))
+
+
+def jackknife_groups(codes: NDArray[np.int64], most: int, seed: int) -> NDArray[np.int64]:
+    """Return the jackknife group of each row: its cluster, or one of ``most`` random groups of clusters."""
+    count = int(codes.max()) + 1
+    return codes if count <= most else np.random.default_rng(seed).permutation(count)[codes] % most
+
+
+def shuffled_labels(
+    truth: NDArray[np.bool_], codes: NDArray[np.int64], draws: int, seed: int
+) -> Iterator[NDArray[np.bool_]]:
+    """Yield random permutations of labels: between clusters of equal size, and within each cluster.
+
+    >>> pairs = shuffled_labels(np.array([True, True, False, False]), np.array([0, 0, 1, 1]), 50, seed=0)
+    >>> sorted({tuple(labels.tolist()) for labels in pairs})
+    [(False, False, True, True), (True, True, False, False)]
+    """
+    generator = np.random.default_rng(seed)
+    sizes = np.bincount(codes)
+    by_size = np.lexsort((codes, sizes[codes]))
+    rank = np.empty(len(sizes))
+    for _ in range(draws):
+        rank[np.lexsort((generator.random(len(sizes)), sizes))] = np.arange(len(sizes))
+        shuffled = np.empty_like(truth)
+        shuffled[by_size] = truth[np.argsort(rank[codes] + generator.random(len(codes)), kind="stable")]
+        yield shuffled
+
+
+def rarer_class_clusters(codes: NDArray[np.int64], truth: NDArray[np.bool_]) -> int:
+    """Return the number of clusters that contain the rarer class."""
+    return min(len(np.unique(codes[truth])), len(np.unique(codes[~truth])))
+
+
+def bounded_ratio(ratios: ArrayLike) -> NDArray[np.float64]:
+    r"""Convert ratios v = a/b in [0, ∞) to shares a/(a + b) = v / (1 + v), in [0, 1); NaN stays NaN.
+
+    The scale is monotone and symmetric: v and 1/v have shares that add up to 1.
+
+    >>> bounded_ratio([0.0, 1.0, 3.0]).tolist()
+    [0.0, 0.5, 0.75]
+    """
+    values = np.asarray(ratios, dtype=np.float64)
+    # A ratio above 1e16 would round to a share of 1.
+    return np.minimum(values / (1.0 + values), np.nextafter(1.0, 0.0))
+
+
+def ratio_of(share: float) -> float:
+    """Return the ratio v = s/(1 − s) of a share s in [0, 1); infinite for s = 1.
+
+    >>> ratio_of(0.75), ratio_of(1.0)
+    (3.0, inf)
+    """
+    return share / (1.0 - share) if share < 1.0 else float("inf")
+
+
+def ratio_slope(first: float, second: float) -> float:
+    r"""Return the slope of the ratio over the share, between two shares in [0, 1).
+
+    .. math:: k = \frac{v_2 - v_1}{s_2 - s_1} = \frac{1}{(1 - s_1)(1 - s_2)}
+
+    This is the slope of the secant; for equal shares, that of the tangent.
+
+    >>> ratio_slope(0.5, 0.75) == (ratio_of(0.75) - ratio_of(0.5)) / 0.25
+    True
+    """
+    return 1.0 / ((1.0 - first) * (1.0 - second))
+
 
 # Resamples of fewer clusters have too few distinct means for percentiles.
 MIN_CLUSTERS = 5

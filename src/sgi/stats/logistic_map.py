@@ -33,7 +33,7 @@ _MIN_WINDOW = 5
 
 @dataclass(frozen=True)
 class MonotoneBounds:
-    """Bounds of the probability of true at increasing scores.
+    """Bounds of the probability that a label is true, at increasing scores.
 
     Attributes:
         scores: the scores, ascending; the first and the last are the smallest and the greatest.
@@ -60,7 +60,7 @@ class MonotoneBounds:
     def widen(
         self, scores: ArrayLike, ends: tuple[Floats, Floats], *, everywhere: bool
     ) -> tuple[Floats, Floats]:
-        """Return wider ends of intervals at these scores.
+        """Widen intervals of probabilities at these scores as far as the bounds require.
 
         An upper end is at least the upper bound of the lowest scores, and 1 where no false row is near; a
         lower end likewise. ``everywhere``: the interval also contains both bounds.
@@ -84,7 +84,7 @@ class MonotoneBounds:
 
 
 def fit_bounds(scores: Floats, truth: NDArray[np.bool_], clusters: NDArray[np.int64]) -> MonotoneBounds:
-    """Return bounds of the probability of true from labelled rows, at a level of 95 %.
+    """Return 95 % bounds of the probability that a label is true, from labelled rows.
 
     If a higher score is never less probable, the rows at and above a score are true at least as often as it.
     The upper bound is the least upper end of Wilson's intervals for the next eighth, quarter and half of the
@@ -186,7 +186,7 @@ class LogisticMap:
             raise ValueError("A logistic map needs a slope and variances of 0 or more, and a spread above 0.")
 
     def probability(self, scores: ArrayLike, /) -> Floats:
-        """Return the probability of true for each score, in [0, 1]; NaN for NaN."""
+        """Return the probability that the label is true, for each score, in [0, 1]; NaN for NaN."""
         return _sigmoid(self._log_odds(self._standardise(scores)))
 
     def interval(self, scores: ArrayLike, /) -> tuple[Floats, Floats]:

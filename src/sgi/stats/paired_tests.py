@@ -19,9 +19,10 @@ from sgi.stats.intervals import (
     effective_clusters,
     interval_or_none,
     p_of_value,
+    ratio_of,
+    ratio_slope,
 )
 from sgi.stats.means import MIN_DIFFERENT_CLUSTERS, clustered_intervals, clusters_that_differ, row_weights
-from sgi.stats.ratios import ratio_of, ratio_slope
 from sgi.stats.sample_size import detectable_difference
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ def mean_pilot(
     high: float | None = None,
     weights: Floats | None = None,
 ) -> Pilot:
-    """Return a pilot of values whose mean is decided by `mean_interval`."""
+    """Return pilot data for planning a mean, which `mean_interval` decides."""
     column = np.asarray(values, dtype=np.float64)
     codes, count = cluster_codes(clusters, len(column))
 
@@ -54,7 +54,7 @@ def difference_pilot(
     width: float | None = None,
     weights: Floats | None = None,
 ) -> Pilot:
-    """Return a pilot of pairs whose mean difference is decided by `paired_differences`."""
+    """Return pilot data for planning a difference of paired values, which `paired_differences` decides."""
     before, after = (np.asarray(side, dtype=np.float64) for side in (first, second))
     codes, count = cluster_codes(clusters, len(before))
     gaps = after - before
@@ -68,7 +68,7 @@ def difference_pilot(
 
 
 def auroc_pilot(scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | None = None) -> Pilot:
-    """Return a pilot of scores and labels whose AUROC is decided by `auroc_interval`; both classes occur."""
+    """Return pilot data for planning an AUROC, which `auroc_interval` decides; both classes must occur."""
     column, truth = np.asarray(scores, dtype=np.float64), np.asarray(labels, dtype=np.bool_)
     codes, count = cluster_codes(clusters, len(column))
 
@@ -90,7 +90,7 @@ def auroc_pilot(scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | None
 def kappa_pilot(
     first: ArrayLike, second: ArrayLike, clusters: ArrayLike | None = None, *, weights: Floats | None = None
 ) -> Pilot:
-    """Return a pilot of two ratings of each row, whose nominal kappa is decided by `cohen_kappa`."""
+    """Return pilot data for planning a nominal kappa of two ratings, which `cohen_kappa` decides."""
     one, other = (np.asarray(side, dtype=np.float64) for side in (first, second))
     codes, count = cluster_codes(clusters, len(one))
 
@@ -121,32 +121,32 @@ def _kappa_influence(first: Floats, second: Floats, weights: Floats) -> Floats:
 
 
 def share_pilot(share: float) -> Pilot:
-    """Return a pilot of independent values 0 and 1 with this share of 1, in (0, 1)."""
+    """Return invented pilot data: independent values 0 and 1 with this share of 1, in (0, 1)."""
     return mean_pilot([0.0, 1.0], low=0.0, high=1.0, weights=np.array([1 - share, share]))
 
 
 def normal_pilot(mean: float, deviation: float) -> Pilot:
-    """Return a pilot (the data behind a plan) of independent normal values; ``deviation`` must be above 0."""
+    """Return invented pilot data: independent normal values; ``deviation`` must be above 0."""
     values = mean + deviation * _normal(_QUANTILES)
     far = _WIDE * deviation  # fewer than 25 values have an interval if the scale has ends
     return mean_pilot(values, low=mean - far, high=mean + far)
 
 
 def changed_pilot(changed: float, difference: float) -> Pilot:
-    """Return a pilot of pass/fail pairs: the share that changes, and the difference, gained − lost."""
+    """Return invented pilot data: pass/fail pairs with this share of changes, and gained − lost."""
     lost, gained = (changed - difference) / 2, (changed + difference) / 2
     weights = np.array([lost, 1 - changed, gained])
     return difference_pilot([1.0, 0.0, 0.0], [0.0, 0.0, 1.0], width=1.0, weights=weights)
 
 
 def normal_difference_pilot(difference: float, deviation: float) -> Pilot:
-    """Return a pilot of normal differences with this mean and standard deviation, above 0."""
+    """Return invented pilot data: normal differences with this mean and standard deviation, above 0."""
     gaps = difference + deviation * _normal(_QUANTILES)
     return difference_pilot(np.zeros(_QUANTILES), gaps, width=_WIDE * deviation + abs(difference))
 
 
 def normal_scores_pilot(area: float, positives: float) -> Pilot:
-    """Return a pilot of normal scores with this AUROC, in (0.5, 1), and share of positive rows, in (0, 1)."""
+    """Return invented pilot data: normal scores with this AUROC, in (0.5, 1), and share of positive rows."""
     count = min(max(round(_QUANTILES * positives), 5), _QUANTILES - 5)
     shift = NormalDist().inv_cdf(area) * 2**0.5
     scores = np.append(_normal(_QUANTILES - count), _normal(count) + shift)
@@ -154,7 +154,7 @@ def normal_scores_pilot(area: float, positives: float) -> Pilot:
 
 
 def kappa_shares_pilot(kappa: float, share: float) -> Pilot:
-    """Return a pilot of two raters with this kappa who both say yes to this share of the rows, in (0, 1)."""
+    """Return invented pilot data: two raters with this kappa, who both say yes to this share of rows."""
     apart = share * (1 - share) * (1 - kappa)
     weights = np.array([1 - share - apart, apart, apart, share - apart])
     return kappa_pilot([0, 0, 1, 1], [0, 1, 0, 1], weights=weights)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from sgi.stats.rank_counts import values_and_labels
+from sgi.stats.auroc_intervals import values_and_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ class PlattMap:
     intercept: float
 
     def probability(self, scores: ArrayLike, /) -> Floats:
-        """Return the probability of true for each score, in [0, 1]; NaN for NaN."""
+        """Return the probability that the label is true, for each score, in [0, 1]; NaN for NaN."""
         with np.errstate(over="ignore"):  # odds beyond the range of floats are as good as infinite
             odds = self.slope * np.asarray(scores, dtype=np.float64) + self.intercept
         return np.asarray((1 + np.tanh(odds / 2)) / 2)
@@ -68,7 +68,7 @@ class IsotonicMap:
             raise ValueError("A probability is outside [0, 1].")
 
     def probability(self, scores: ArrayLike, /) -> Floats:
-        """Return the probability of true for each score, in [0, 1]; NaN for NaN."""
+        """Return the probability that the label is true, for each score, in [0, 1]; NaN for NaN."""
         column = np.asarray(scores, dtype=np.float64)
         result = np.interp(column, self.scores, self.probabilities)
         return np.where(np.isnan(column), np.nan, result)  # np.interp maps NaN to the value of a single point

@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from sgi.stats.bootstrap import bootstrap_values, has_spread, jackknife_groups, rarer_class_clusters
+from sgi.stats.auroc_intervals import scores_and_labels
 from sgi.stats.intervals import (
     MIN_CLUSTERS,
     Interval,
+    bootstrap_values,
     check_draws,
     check_level,
     cluster_codes,
     effective_clusters,
+    has_spread,
+    jackknife_groups,
     percentile_interval,
+    rarer_class_clusters,
     student_quantile,
 )
-from sgi.stats.rank_counts import scores_and_labels
 from sgi.stats.ranking import average_precision
 
 if TYPE_CHECKING:

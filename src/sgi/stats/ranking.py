@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.stats.auroc_intervals import auroc_interval
+from sgi.stats.auroc_intervals import TieGroups, auroc_interval, row_weights, scores_and_labels
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
-from sgi.stats.rank_counts import TieGroups, row_weights, scores_and_labels
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

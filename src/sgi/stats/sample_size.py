@@ -93,7 +93,7 @@ class Claim:
 
     @property
     def worse(self) -> float:
-        """Sign of the estimates with which the claim is shown less often."""
+        """The direction, as a sign, of estimates that make the claim harder to show."""
         return 1.0 if self.kind == "below" else -1.0
 
     def margin(self, value: float) -> float:

@@ -241,11 +241,11 @@ class _Sums:
         )
 
     def total(self) -> _Sums:
-        """Return the sums over all sets as one set."""
+        """Return the sums over all questions as one set of sums."""
         return _Sums(*(part.sum(axis=0, keepdims=True) for part in self._parts()))
 
     def without_each(self) -> _Sums:
-        """Return the sums over all sets but one, for each of them."""
+        """Return, for each question, the sums over all other questions."""
         return _Sums(*(part.sum(axis=0, keepdims=True) - part for part in self._parts()))
 
     def components(self) -> Floats:

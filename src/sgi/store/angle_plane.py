@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import UsageError
 from sgi.store import schema
+from sgi.store.bulk_rows import decode_text
 from sgi.store.run_queries import metric_ids
-from sgi.store.text_codec import decode_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +54,7 @@ def plane(database: Database, record: RunRecord, *, most: int) -> Plane | None:
     increases, k = 0 … n − 1. This includes the first and the last.
     """
     if most < 1:
-        raise UsageError("The query of rows is invalid: most is 1 or more.")
+        raise UsageError("The query of rows is invalid: most must be at least 1.")
     with database.reading() as connection:
         numbers = metric_ids(connection, record.id)
         metric = _plane_metric(connection, numbers)
@@ -81,7 +81,7 @@ def select_in_plane(
     metric = _plane_metric(connection, numbers)
     if metric is None:
         message = f"No metric of {record.label} stores the two angles."
-        raise UsageError(message, hint="The metric sgi stores them.")
+        raise UsageError(message, hint="Score the data with the metric sgi, which stores both.")
     details = schema.details
     rc, rq = _angles(connection, details.c.body)
     inside = rc.between(*bounds[:2]), rq.between(*bounds[2:])

@@ -14,11 +14,10 @@ from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
 from sgi.kernel.errors import SgiError, StoreDamagedError, StoreError
 from sgi.kernel.fork_safety import close_at_fork
+from sgi.store.bulk_rows import column_json, encode_json
 from sgi.store.database_location import ANOTHER, RIGHTS, database_error, database_url, display_url
-from sgi.store.schema import metadata
-from sgi.store.schema_version import SCHEMA_VERSION, create_tables, read_version, require_version
+from sgi.store.schema import SCHEMA_VERSION, create_tables, metadata, read_version, require_version
 from sgi.store.sqlite_file import is_damaged, open_own
-from sgi.store.text_codec import column_json, encode_json
 
 if TYPE_CHECKING:
     import sqlite3

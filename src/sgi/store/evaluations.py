@@ -12,9 +12,8 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Score, Status
 from sgi.kernel.signature import display_text
 from sgi.store import schema
-from sgi.store.bulk_rows import chunks
+from sgi.store.bulk_rows import chunks, decode_text, encode_text
 from sgi.store.samples import answered_samples, sample_of
-from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from sgi.kernel.metric import MetricSpec
-    from sgi.kernel.provenance import MetricProvenance
+    from sgi.kernel.metric_column import MetricProvenance
     from sgi.kernel.sample import Sample
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
@@ -113,7 +112,7 @@ def read_evaluation(database: Database, run: str, sample_id: str) -> StoredEvalu
 
 
 def sample_evaluation(database: Database, record: RunRecord, sample_id: str) -> StoredEvaluation:
-    """Return the stored texts and scores of one sample of a run.
+    """Return the stored texts and scores of one sample of a run, by its id or the beginning of its id.
 
     Raises UnknownNameError with similar ids, UsageError if it or the whole run is not scored yet.
     """
@@ -133,8 +132,14 @@ def sample_evaluation(database: Database, record: RunRecord, sample_id: str) -> 
             raise UsageError(message, hint=f"Resume the run {record.id}.")
         some = sa.select(samples.c.id).where(ours, alike).order_by(samples.c.position).limit(_LOOKED_AT)
         known = [decode_text(name) for name in connection.execute(some).scalars()]
+        begin = encode_text(sample_id.rstrip("…"))
+        same = sa.func.substr(samples.c.id, 1, len(begin)) == begin
+        longer = sa.select(samples.c.id).where(ours, same).limit(2 if begin else 0)
+        matches = [decode_text(name) for name in connection.execute(longer).scalars()]
         some = sa.select(samples.c.id).where(ours).order_by(samples.c.position).limit(_SHOWN)
         first = [decode_text(name) for name in connection.execute(some).scalars()]
+    if len(matches) == 1:
+        return sample_evaluation(database, record, matches[0])
     near = tuple(difflib.get_close_matches(sample_id, known, n=3))
     hint = f"Its first ids: {', '.join(map(repr, first))}."
     raise UnknownNameError(f"sample of {record.dataset_name}", sample_id, near, hint="" if near else hint)

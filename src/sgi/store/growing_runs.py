@@ -16,15 +16,14 @@ from sqlalchemy.exc import IntegrityError
 
 from sgi.kernel.errors import RunMismatchError, UnknownNameError, UsageError
 from sgi.kernel.metric import MetricSpec, Status
-from sgi.kernel.provenance import UNOPENED
+from sgi.kernel.metric_column import UNOPENED
 from sgi.kernel.registry import metric
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.store import schema
-from sgi.store.bulk_rows import chunks
+from sgi.store.bulk_rows import chunks, encode_text
 from sgi.store.evaluations import MetricScore, find_exact
 from sgi.store.run_names import require_run_name
 from sgi.store.schema import now
-from sgi.store.text_codec import encode_text
 from sgi.store.writer import (
     ScoreRow,
     Setup,

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sgi.kernel.clusters import list_columns
 from sgi.kernel.errors import UsageError
 from sgi.store import schema
-from sgi.store.bulk_rows import chunks, driver_rows, upsert
+from sgi.store.bulk_rows import chunks, decode_text, driver_rows, encode_text, upsert
 from sgi.store.label_consensus import (
     PEOPLE,
     HumanLabel,
@@ -28,7 +28,6 @@ from sgi.store.label_consensus import (
 from sgi.store.run_queries import select_committed
 from sgi.store.samples import answered_samples, sample_of
 from sgi.store.schema import now
-from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -46,7 +45,7 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """The rows of a run, with all that labels are matched by; valid until the rows change.
+    """The rows of a run with the keys that labels are matched by; valid until the rows change.
 
     Attributes:
         ids: the id of each committed row, shape (n,).

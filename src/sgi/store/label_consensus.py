@@ -132,7 +132,7 @@ def uncertainty_chances(values: NDArray[np.float64], middle: float) -> NDArray[n
 def drawn_order(
     ids: Sequence[str], chances: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return positions of rows in a random order with unequal chances, and the key of each row, shape (n,).
+    """Return row positions in a random order that prefers likelier rows, and the rows' sort keys.
 
     The key is u/chance, with a uniform u that depends on the id alone; the order is ascending.
 

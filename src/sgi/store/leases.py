@@ -85,7 +85,8 @@ class Lease:
         held = _lease_of(connection, self.run)
         by = "another process" if held is None else _owner(held)
         raise RunBusyError(
-            f"The run {self.run} was taken over by {by}.", hint="What this process committed is stored."
+            f"The run {self.run} was taken over by {by}.",
+            hint="Batches that this process finished remain stored.",
         )
 
     def release(self, connection: Connection) -> bool:

@@ -22,10 +22,9 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import MetricSpec, Scores, Status
-from sgi.kernel.names import MAX_NAME, as_name
 from sgi.kernel.parsing import PARSER_ERRORS, reason
 from sgi.kernel.sample import Sample
-from sgi.kernel.short_text import shorten
+from sgi.kernel.short_text import MAX_NAME, as_name, shorten
 from sgi.kernel.signature import package_version
 from sgi.store import schema
 from sgi.store.bulk_rows import CHUNK, chunks
@@ -98,7 +97,7 @@ class _OldTable:
         return groupby(rows, key=lambda row: row.get(_RUN))
 
     def metrics(self) -> list[_Metric]:
-        """Return the metrics: a share if all its numbers are from 0 to 1."""
+        """Return the metrics of the table; a metric with all values from 0 to 1 counts as a share."""
         metrics = []
         for name in self._metrics:
             finite = f"typeof({name}) IN ('integer', 'real') AND abs({name}) < 9e999"

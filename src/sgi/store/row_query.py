@@ -13,16 +13,15 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Status
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
+from sgi.kernel.short_text import metric_label
 from sgi.kernel.signature import display_text
 from sgi.store import schema
 from sgi.store.angle_plane import select_in_plane
-from sgi.store.bulk_rows import driver_rows
+from sgi.store.bulk_rows import decode_text, driver_rows, encode_json
 from sgi.store.run_queries import metric_ids, select_committed
 from sgi.store.samples import shown_response, with_answers
 from sgi.store.search_index import contains_words
-from sgi.store.text_codec import decode_text, encode_json
 from sgi.store.view_cache import MANY_ROWS, load_view, save_view
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ class RowLine:
 
 @dataclass(frozen=True)
 class RowPage:
-    """Some rows of a run.
+    """One page of the rows of a run.
 
     Attributes:
         metrics: canonical names of the shown metrics, one for each column.
@@ -195,7 +194,7 @@ def row_page(
     cached: Callable[[RowQuery, Callable[[], Positions]], Positions] = lambda _, make: make(),
     shown: Collection[str] | None = None,
 ) -> RowPage:
-    """Return a page of the scored rows of a run; the last page if the requested one does not exist.
+    """Return a page of the scored rows of a run; a number beyond the end gives the last page.
 
     ``cached`` computes, or returns from a cache, the positions of all rows that a query selects, on all
     pages. ``shown`` selects the metrics; None for all.

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from sgi.kernel.errors import UsageError
-from sgi.kernel.names import MAX_NAME, name_problem
-from sgi.kernel.short_text import shorten
+from sgi.kernel.short_text import MAX_NAME, name_problem, shorten
 from sgi.store import schema
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def require_free_name(connection: Connection, name: str, *, otherwise: str = "")
     other = connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.name == name)).first()
     if other is not None:
         hint = f"Choose another name{f', or {otherwise}' if otherwise else ''}."
-        raise UsageError(f"A run called {name!r} is already there ({other.id}).", hint=hint)
+        raise UsageError(f"A run called {name!r} already exists ({other.id}).", hint=hint)
 
 
 def free_name(name: str, taken: Container[str]) -> str:

@@ -13,17 +13,16 @@ from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.protocols import Usage
 from sgi.store import schema
-from sgi.store.bulk_rows import chunks
+from sgi.store.bulk_rows import chunks, decode_text, encode_text
 from sgi.store.database_location import damaged_error
 from sgi.store.stored_json import STORED_JSON, read_provenance, read_stored_json
-from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
-    from sgi.kernel.provenance import MetricProvenance
+    from sgi.kernel.metric_column import MetricProvenance
     from sgi.store.database import Database
 
 RunSort = Literal["started", "name", "data", "rows", "value"]
@@ -88,7 +87,7 @@ class RunRecord:
 
     @property
     def label(self) -> str:
-        """The name for messages."""
+        """The name of the run in messages."""
         return self.name or self.id
 
     @property
@@ -146,7 +145,7 @@ def page_of_runs(
     descending: bool = True,
     values: Mapping[str, float] | None = None,
 ) -> RecordPage:
-    """Return one page of the runs that `list_runs` finds, in one snapshot; at most the last page.
+    """Return a page of the runs that `list_runs` finds; a number beyond the end gives the last page.
 
     ``values`` has the number of each run for ``sort="value"``; runs without one come last. Runs that are
     equal in the order are the newest first.
@@ -368,5 +367,5 @@ def run_metrics(run: str) -> sa.Select[Any]:
 
 
 def metric_ids(connection: Connection, run: str) -> dict[str, int]:
-    """Return the number of each metric of a run, by canonical string."""
+    """Return the database id of each metric of a run, by canonical string."""
     return {row.metric: row.id for row in connection.execute(run_metrics(run))}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from sgi.store import schema
+from sgi.store.bulk_rows import decode_text, encode_text
 from sgi.store.samples import shown_response, with_answers
-from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OtherAnswer:
-    """The answer of another run.
+    """The answer of another run to the same question.
 
     Attributes:
         label: name of the run, or its id if it has none.

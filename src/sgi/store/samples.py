@@ -12,8 +12,8 @@ from sgi.kernel.parsing import first_problem
 from sgi.kernel.sample import FURTHER_FIELDS, Sample
 from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING, AnswerCosts, Ranking
 from sgi.store import schema
+from sgi.store.bulk_rows import decode_text, encode_json, encode_text
 from sgi.store.database_location import damaged_error
-from sgi.store.text_codec import decode_text, encode_json, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

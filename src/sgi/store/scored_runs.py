@@ -22,7 +22,7 @@ from sgi.kernel.clusters import (
 from sgi.kernel.metric import Status
 from sgi.kernel.metric_column import STATUSES, MetricColumn, parts_of_rows
 from sgi.store import schema
-from sgi.store.bulk_rows import chunks, driver_rows
+from sgi.store.bulk_rows import chunks, decode_json_shared, decode_text, driver_rows
 from sgi.store.database_location import damaged_error
 from sgi.store.human_labels import label_values, no_labels
 from sgi.store.label_consensus import ALL_PEOPLE, PEOPLE
@@ -30,7 +30,6 @@ from sgi.store.row_query import column_reader
 from sgi.store.run_queries import metric_ids, run_metrics, select_committed
 from sgi.store.samples import passages, with_answers
 from sgi.store.stored_json import read_provenance
-from sgi.store.text_codec import decode_json_shared, decode_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -54,7 +53,7 @@ class Reason(NamedTuple):
 
 
 def metric_origins(database: Database, runs: Sequence[str], metric: str) -> dict[str, MetricColumn]:
-    """Return the origin of a metric in each run that has it, as columns without values."""
+    """Return, for each run with the metric, its version and provenance as a column without values."""
     table, none = schema.run_metrics, np.zeros(0)
     query = sa.select(table).where(table.c.metric == metric)
     with database.reading() as connection:

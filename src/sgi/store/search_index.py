@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from sgi.store import schema
+from sgi.store.bulk_rows import encode_text
 from sgi.store.samples import shown_response, with_answers
 from sgi.store.schema import now
-from sgi.store.text_codec import encode_text
 from sgi.store.view_cache import MANY_ROWS
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def indexed_positions(
 
 
 def fold(connection: Connection, text: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-    """Remove the difference of case; the lower() of SQLite knows only ASCII."""
+    """Convert to lower case in any script, for the search; SQLite's lower() knows only ASCII."""
     if connection.dialect.name != "sqlite":
         return sa.func.lower(text)
     driver: Any = connection.connection.driver_connection

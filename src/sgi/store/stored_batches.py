@@ -13,10 +13,9 @@ from sgi.kernel.metric import Scores
 from sgi.kernel.sample import FURTHER_FIELDS, Batch
 from sgi.kernel.short_text import short_repr
 from sgi.store import schema
-from sgi.store.bulk_rows import chunks, driver_rows
+from sgi.store.bulk_rows import chunks, column_json, decode_json, decode_text, driver_rows
 from sgi.store.run_queries import metric_ids
 from sgi.store.samples import answer_of, answered_samples, passages, sample_of, shown_response, with_answers
-from sgi.store.text_codec import column_json, decode_json, decode_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

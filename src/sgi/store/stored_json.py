@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sgi.kernel.metric import Status
+from sgi.kernel.metric_column import MetricProvenance
 from sgi.kernel.parsing import AnyText, Count, Finite, JsonObject, first_problem, validate
-from sgi.kernel.provenance import MetricProvenance
+from sgi.store.bulk_rows import decode_json
 from sgi.store.database_location import damaged_error
-from sgi.store.text_codec import decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,14 +23,13 @@ from sgi.kernel.durable_files import replacing_file
 from sgi.kernel.errors import SchemaVersionError, SgiError, StoreError
 from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
 from sgi.store import schema
-from sgi.store.bulk_rows import CHUNK, chunks, insert_rows
+from sgi.store.bulk_rows import CHUNK, chunks, decode_json, decode_text, encode_json, insert_rows
 from sgi.store.database import Database, OneTransaction
 from sgi.store.database_location import damaged_error
 from sgi.store.growing_runs import GROWING
 from sgi.store.run_names import free_name
 from sgi.store.run_queries import RunRecord, find_run
-from sgi.store.schema_version import SCHEMA_VERSION
-from sgi.store.text_codec import decode_json, decode_text, encode_json
+from sgi.store.schema import SCHEMA_VERSION
 from sgi.store.transfer_columns import column_reader
 from sgi.store.writer import insert_metric_row, update_run
 
@@ -101,7 +100,7 @@ class _Importer:
     """Number in the file → number here; None if the run is skipped."""
 
     def insert(self, table: sa.Table, lines: Sequence[_Line]) -> None:
-        """Insert the rows of new runs, and rows of the shared tables that are not there."""
+        """Insert the rows of new runs, and the rows of shared tables that the database lacks."""
         readers = [(column.name, column_reader(column)) for column in table.columns]
         placed = [self._read(table, readers, line) for line in lines]
         rows = (tuple(row.values()) for row in placed if row is not None)
@@ -164,7 +163,7 @@ class _Importer:
             self.skipped.add(row["id"])
             return None
         if row["id"] in self.new:
-            raise ValueError("the file holds the run twice")
+            raise ValueError("the file contains the run twice")
         self.new[row["id"]] = line
         if row["name"] is None:
             return row
@@ -279,7 +278,10 @@ def _line(value: Any) -> bytes:
 
 def _check_suffix(file: Path) -> None:
     if not file.name.endswith(_SUFFIXES):
-        raise StoreError(f"{file} is not named as an export.", hint=f"It ends in {' or '.join(_SUFFIXES)}.")
+        raise StoreError(
+            f"{file} does not have the suffix of an export.",
+            hint=f"Use a name that ends in {' or '.join(_SUFFIXES)}.",
+        )
 
 
 @contextmanager

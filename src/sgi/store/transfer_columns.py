@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from pydantic import ValidationError
 
-from sgi.kernel.names import MAX_METRIC, MAX_NAME, as_name, name_problem
+from sgi.kernel.metric_column import MetricProvenance
 from sgi.kernel.parsing import AnyText, Count, Finite, JsonObject, Rows, first_problem, validate
-from sgi.kernel.provenance import MetricProvenance
 from sgi.kernel.sample_parts import Citation, Grade, Turn
+from sgi.kernel.short_text import MAX_METRIC, MAX_NAME, as_name, name_problem
 from sgi.store import schema
+from sgi.store.bulk_rows import encode_json, encode_text
 from sgi.store.run_names import checked_tags, require_run_name
-from sgi.store.text_codec import encode_json, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

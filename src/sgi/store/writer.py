@@ -27,15 +27,14 @@ from sqlalchemy.exc import IntegrityError
 
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Status
-from sgi.kernel.names import as_name
+from sgi.kernel.short_text import as_name
 from sgi.store import schema
-from sgi.store.bulk_rows import driver_rows, insert_rows, upsert
+from sgi.store.bulk_rows import driver_rows, encode_json, encode_text, insert_rows, upsert
 from sgi.store.leases import Lease
 from sgi.store.run_names import require_free_name
 from sgi.store.run_queries import metric_ids
 from sgi.store.samples import answer_row, sample_row
 from sgi.store.schema import now
-from sgi.store.text_codec import encode_json, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,8 +43,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from sgi.kernel.metric import MetricSpec, Scores
+    from sgi.kernel.metric_column import MetricProvenance
     from sgi.kernel.protocols import Usage
-    from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.sample import Sample
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
@@ -191,7 +190,7 @@ class Writer:
             self.lease.renew(connection)
             if not _is_complete(connection, self.run):
                 hint = f"Resume the run {self.run}."
-                raise StoreError(f"Not every row of the run {self.run} is there.", hint=hint)
+                raise StoreError(f"Some rows of the run {self.run} are missing.", hint=hint)
             update_run(connection, self.run, finished_at=now(), stopped=None, summary=summary)
             self.lease.release(connection)
 

@@ -276,7 +276,7 @@ async def open_http(spec: TargetSpec) -> AsyncIterator[HttpTarget]:
         UsageError: the URL or the proxy is invalid, or a variable in the spec is not set or invalid.
     """
     if find_spec("httpx2") is None:
-        raise MissingExtraError("A target behind a URL", "http")
+        raise MissingExtraError("A target that is a URL", "http")
     environment = Environment()
     url = environment.expand(spec.where, partial(percent_encode, safe=""))
     body = {name: environment.expand_all(value) for name, value in spec.body.items()}

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.metric import EntailmentNeeds, TokenNeeds
     from sgi.kernel.tokens import TokenTable
+    from sgi.kernel.vectors import EntailmentNeeds, TokenNeeds
 
 _Key = TypeVar("_Key", bound=Hashable)
 _MODELS = ("hash", "other")

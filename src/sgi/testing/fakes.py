@@ -204,7 +204,7 @@ class ScriptedJudge:
         except ValidationError as errors:
             problems = "; ".join(str(error["msg"]) for error in errors.errors(include_url=False))
             raise JudgeMalformedError(
-                f"The judge's reply is not what was asked: {problems}.", text=text
+                f"The judge's reply does not match the schema: {problems}.", text=text
             ) from None
 
     def _find_reply(self, inquiry: Inquiry, schema: type[ReplyModel]) -> object:

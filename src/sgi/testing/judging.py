@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def require(condition: bool, promise: str) -> None:
-    """Raise an AssertionError with the promise if the condition is false."""
+    """Raise an AssertionError that names the broken promise if the condition is false."""
     if not condition:
         raise AssertionError(f"Broken promise: {promise}.")
 

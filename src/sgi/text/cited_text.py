@@ -7,7 +7,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.text.citation_markers import find_markers, footnote_spans
-from sgi.text.sentences import sentence_spans
+from sgi.text.tokenizers import sentence_spans
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

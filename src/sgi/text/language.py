@@ -44,7 +44,7 @@ def has_other_letters(text: str) -> bool:
 
 
 def other_language(text: str, known: Collection[str]) -> str:
-    """Return the code (ISO 639-1) of the language of a text that is not in a known language; "" if in doubt.
+    """Return the code (ISO 639-1) of a text's language if it is not a known one; "" if in doubt.
 
     A text is in another language if most of its letters are not Latin and no known language has such letters,
     or if the known languages together have a low probability. A text without a word in small letters is in

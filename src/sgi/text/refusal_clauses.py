@@ -84,7 +84,7 @@ class Clause(NamedTuple):
 
 
 class AnalysedResponse(NamedTuple):
-    """The clauses of a response, in the language in which most of them deny; blank if none denies."""
+    """The clauses of a response, and the language with most denials (clauses without an answer)."""
 
     language: str
     clauses: tuple[Clause, ...]

@@ -49,7 +49,7 @@ def own_rows(values: Mapping[str, Any], title: str, columns: str) -> list[Mappin
 def wrong_format_error(title: str, columns: str) -> DataError:
     """Build the error of a row that does not belong to the benchmark."""
     hint = "Name a file as it is published, or one with id, question, context, response, reference and label."
-    return DataError(f"is not {title}, whose rows hold {columns}", hint=hint)
+    return DataError(f"is not {title}, whose rows have {columns}", hint=hint)
 
 
 def read_field(

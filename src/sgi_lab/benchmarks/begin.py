@@ -38,7 +38,9 @@ def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
     label = published.strip().casefold()
     if label not in _LABELS:
         known = "Fully attributable, Not fully attributable and Generic"
-        raise DataError(f"there is no label {published[:40]!r}; there are {known}", field="begin_label")
+        raise DataError(
+            f"the label {published[:40]!r} is unknown; known labels are {known}", field="begin_label"
+        )
     others = {_MODELS.get(key, key): value for key, value in other_columns(values, *_COLUMNS).items()}
     return [
         {

@@ -82,9 +82,9 @@ class Benchmark:
         """Open the files as a dataset; None as a path searches for them."""
         if columns:
             hint = "Leave the mapping out, or name the file without the benchmark."
-            raise UsageError(f"The columns of {self.name} are known.", hint=hint)
+            raise UsageError(f"The columns of {self.name} are fixed and cannot be mapped.", hint=hint)
         if encoding is not None:
-            raise UsageError("Only files of text have an encoding.", hint="Leave out `encoding`.")
+            raise UsageError("`encoding` only applies to text files.", hint="Leave out `encoding`.")
         place = self.find() if path is None else path
         check_readable(place / RESPONSES if self.name == "ragtruth" and place.is_dir() else place)
         return BenchmarkDataset(self, place, options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.stats.bootstrap import shuffled_labels
+from sgi.stats.intervals import shuffled_labels
 from sgi.stats.paired_tests import holm
 from sgi_lab.card.card import Subgroup, WithinGroups
 

@@ -82,7 +82,7 @@ class LabelledScores:
     seed: int
 
     def take(self, rows: Rows) -> LabelledScores:
-        """Select rows."""
+        """Return a copy with the scores, labels and clusters of only some rows."""
         scores, grounded, clusters = self.scores[rows], self.grounded[rows], self.clusters[rows]
         return replace(self, scores=scores, grounded=grounded, clusters=clusters)
 

@@ -12,8 +12,7 @@ import numpy as np
 from sgi.analysis.given_runs import open_given_runs
 from sgi.analysis.labels import yes_no_labels
 from sgi.engine.evaluate import run_outside_loop
-from sgi.engine.given_options import model_options
-from sgi.engine.open_resources import open_models
+from sgi.engine.open_resources import model_options, open_models
 from sgi.engine.plan import batches
 from sgi.engine.progress import Advanced, Finished, Started, default_listener
 from sgi.engine.run_recorder import require_texts

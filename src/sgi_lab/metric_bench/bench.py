@@ -34,7 +34,7 @@ from sgi_lab.metric_bench.perturbation import Others, Perturbation
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sgi.engine.given_options import JudgeLike
+    from sgi.engine.open_resources import JudgeLike
     from sgi.engine.progress import Listener
     from sgi.engine.resources import Resources
     from sgi.engine.run_options import EmbedderLike
@@ -121,7 +121,7 @@ def _check_judge(metrics: Sequence[AnyMetric], *, judge: bool, faults: bool) -> 
     if faults and not judge:
         raise UsageError(
             "A simulation of judge faults needs a judge.",
-            hint="Name one: --judge openai:NAME -m faithfulness.",
+            hint="Name a judge: --judge openai:NAME -m faithfulness.",
         )
     if judge and not judged:
         raise UsageError(
@@ -216,11 +216,10 @@ class _Work:
 
     async def _fault_scores(self, spec: JudgeSpec, faults: tuple[JudgeFault, ...]) -> FaultScores:
         """Return the scores by fault and metric, with the number of faulty replies."""
-        from sgi.engine.given_options import given_options
-        from sgi.engine.open_resources import open_models
+        from sgi.engine.open_resources import given_options, open_models
+        from sgi.llm.calls import UsageCounter
         from sgi.llm.judge import ChatJudge
         from sgi.llm.open_judge import open_chat, wrapped_chat
-        from sgi.llm.usage import UsageCounter
         from sgi.store.cache import open_reply_cache
 
         judged, stage = judged_metrics(self.metrics), "faulty judge replies"
@@ -302,5 +301,5 @@ def _split(
     twice = [name for name, count in times.items() if count > 1]
     if twice:
         message = f"Each change needs its own name, but {twice[0]} is given twice."
-        raise UsageError(message, hint="Give it once, by name or as an object, or rename yours.")
+        raise UsageError(message, hint="Give each only once, by name or as an object, or rename your own.")
     return rows, replies

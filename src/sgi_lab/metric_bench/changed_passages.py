@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.text.overlap import token_precision
-from sgi.text.sentences import sentences
-from sgi.text.tokenizers import content_words
+from sgi.text.tokenizers import content_words, sentences
 from sgi_lab.metric_bench.perturbation import Kind, perturbation
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.kernel.sample import RESPONSE
-from sgi.text.sentences import sentence_spans
+from sgi.text.tokenizers import sentence_spans
 from sgi_lab.metric_bench.capital_names import sure_names
 from sgi_lab.metric_bench.perturbation import Kind, perturbation, shuffle
 from sgi_lab.metric_bench.word_pairs import any_of, both_ways, word_pairs

@@ -79,7 +79,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Scale:
-    """Units of a metric's changes.
+    """The unit in which changes of a metric are measured.
 
     Attributes:
         span: range of the metric; if unbounded, 4 interquartile ranges, the distance between Tukey's fences.

@@ -7,7 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from sgi.kernel.sample import RESPONSE
-from sgi.text.sentences import sentence_spans, sentences
+from sgi.text.tokenizers import sentence_spans, sentences
 from sgi_lab.metric_bench.numbers import WORDS
 from sgi_lab.metric_bench.perturbation import Kind, perturbation
 from sgi_lab.metric_bench.word_pairs import NEGATIVES, any_of, both_ways, word_pairs

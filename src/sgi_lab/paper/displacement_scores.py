@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sgi.text.overlap import is_verbatim, token_precision
-from sgi.text.sentences import sentences
+from sgi.text.tokenizers import sentences
 from sgi_lab.paper.geometry import displacement, flat_displacement
 from sgi_lab.paper.geometry.context_displacement import (
     context_displacement_consistency,

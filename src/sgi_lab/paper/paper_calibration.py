@@ -10,16 +10,15 @@ from sgi.kernel.errors import DataError
 from sgi.reporting.charts import line_chart, reliability_chart, side_by_side
 from sgi.stats.calibration import brier, expected_calibration_error, out_of_fold_probabilities, reliability
 from sgi_lab.paper.findings import Column, Finding, Section
-from sgi_lab.paper.paper_samples import SAMPLES
 from sgi_lab.paper.published import CALIBRATION_ERROR, DECILE_RATES
+from sgi_lab.paper.workbench import SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from sgi_lab.paper.paper_samples import SampleName
-    from sgi_lab.paper.workbench import Study, Workbench
+    from sgi_lab.paper.workbench import SampleName, Study, Workbench
 
     Floats = NDArray[np.float64]
     Row = dict[str, Any]

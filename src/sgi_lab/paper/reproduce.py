@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Cache, Embedder
     from sgi.kernel.sample import Sample
     from sgi_lab.paper.findings import Finding
-    from sgi_lab.paper.paper_samples import SampleName
+    from sgi_lab.paper.workbench import SampleName
 
 EXPERIMENTS: dict[str, Callable[[Workbench], Finding]] = {
     experiment.__name__: experiment
@@ -55,7 +55,7 @@ def experiment_names(name: str) -> tuple[str, ...]:
         return (name,)
     known = [*EXPERIMENTS, ALL]
     near = tuple(difflib.get_close_matches(name, known, n=2))
-    raise UnknownNameError("experiment", name, near, hint=f"There are {', '.join(known)}.")
+    raise UnknownNameError("experiment", name, near, hint=f"Known names: {', '.join(known)}.")
 
 
 def run_experiments(names: Iterable[str], bench: Workbench) -> Iterator[Finding]:

@@ -9,17 +9,16 @@ import numpy as np
 from sgi.reporting.charts import Dot, dot_chart
 from sgi.stats.ranking import auroc
 from sgi_lab.paper.findings import Column, Finding, Section, difference
-from sgi_lab.paper.paper_samples import SAMPLES
 from sgi_lab.paper.published import TABLE_1, paper_model
 from sgi_lab.paper.separation import CLASS_COLUMNS, LENGTH_COLUMN, separation
+from sgi_lab.paper.workbench import SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from sgi_lab.paper.paper_samples import SampleName
-    from sgi_lab.paper.workbench import Study, Workbench
+    from sgi_lab.paper.workbench import SampleName, Study, Workbench
 
     Floats = NDArray[np.float64]
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.reporting.charts import Dot, dot_chart
 from sgi_lab.paper.findings import Column, Finding, Section, difference
-from sgi_lab.paper.paper_samples import SAMPLES
 from sgi_lab.paper.published import TABLE_5, paper_model
 from sgi_lab.paper.separation import separation
+from sgi_lab.paper.workbench import SAMPLES
 
 if TYPE_CHECKING:
-    from sgi_lab.paper.paper_samples import SampleName
-    from sgi_lab.paper.workbench import Study, Workbench
+    from sgi_lab.paper.workbench import SampleName, Study, Workbench
 
     Row = dict[str, Any]
 

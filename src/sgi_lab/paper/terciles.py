@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi_lab.paper.paper_answers import AnswerVectors
-    from sgi_lab.paper.paper_samples import SampleName
     from sgi_lab.paper.published import Stratum
-    from sgi_lab.paper.workbench import Study, Workbench
+    from sgi_lab.paper.workbench import SampleName, Study, Workbench
 
     Floats = NDArray[np.float64]
     Row = dict[str, Any]

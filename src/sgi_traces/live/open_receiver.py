@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sgi.engine.given_options import ModelKeywords
+from sgi.engine.open_resources import ModelKeywords
 from sgi.kernel.registry import DEFAULTS, resolve
 from sgi.service.scorer import Scorer
 from sgi_traces.live.receiver import ReceiverSettings, TraceReceiver

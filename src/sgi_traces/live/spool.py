@@ -190,6 +190,6 @@ class SpanSpool:
         except (sqlite3.Error, OSError) as error:
             if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
                 hint = "Another server receives traces for this database. Stop it, or use another database."
-                raise StoreError("The buffer of spans is in use.", hint=hint) from error
+                raise StoreError("Another process uses the buffer of spans.", hint=hint) from error
             hint = "" if self._path is None else f"Check the disk, and the permissions of {self._path}."
             raise StoreError(f"The buffer of spans cannot be used: {error}.", hint=hint) from error

@@ -103,7 +103,7 @@ class TraceBatch:
             self.unsaved.popleft()
 
     def fail(self, error: BaseException, *, no_texts: bool) -> None:
-        """Count a turn that failed; an error that is not expected is logged."""
+        """Count a turn that failed; an unexpected error is also logged."""
         if not isinstance(error, SgiError):
             logger.error("A trace cannot be scored or stored.", exc_info=error)
         self.failed[_reason(error, no_texts=no_texts)] += 1

@@ -89,7 +89,7 @@ class TraceStatus:
 
 
 class SharedCounts:
-    """Counts that several threads change."""
+    """Thread-safe counters of received spans and rows."""
 
     def __init__(self) -> None:
         self._lock = Lock()

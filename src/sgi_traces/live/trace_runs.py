@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from sgi.engine.run_recorder import versions
 from sgi.kernel.errors import RunMismatchError, UsageError
-from sgi.kernel.names import as_name
+from sgi.kernel.short_text import as_name
 from sgi.service.question_evaluation import finish
 from sgi.store.growing_runs import save_evaluation
 from sgi.store.run_history import TRACE_HOUR

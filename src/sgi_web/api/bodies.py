@@ -148,7 +148,7 @@ async def check_size(samples: Sequence[Sample], metrics: Sequence[AnyMetric]) ->
     if count > MAX_TEXTS:
         what = "texts to embed (each window of a long text counts)"
         message = f"These rows have {count:,} {what}; the limit is {MAX_TEXTS:,}."
-        raise UsageError(message, hint="Give fewer or shorter rows, or name sgi(sentences=false).")
+        raise UsageError(message, hint="Give fewer or shorter rows, or use the metric sgi(sentences=false).")
 
 
 def _count_texts(batch: Batch, metrics: Sequence[AnyMetric]) -> int:

@@ -48,7 +48,7 @@ class ServerMetrics:
         ProcessCollector(registry=self.registry)
 
     def count_scores(self, metric: str, scores: Scores) -> None:
-        """Count scores by status; ``metric`` is the name without parameters, which callers choose."""
+        """Count scores by status; ``metric`` has no parameters, because callers choose them."""
         statuses = scores.status.tolist()
         for status in set(statuses):
             self.rows.labels(metric, status).inc(statuses.count(status))

@@ -25,11 +25,10 @@ from sgi_web.cached_views import cached_headline, cached_rows
 from sgi_web.error_responses import json_response
 from sgi_web.pages import NotFoundError, Record, run_or_404
 from sgi_web.pages import page as page_of
-from sgi_web.paths import requested_sample
 from sgi_web.routes.comparisons import LeaderboardParameters, cached_leaderboard
 from sgi_web.routes.otlp import receiver_of
 from sgi_web.row_table import MAX_PAGE, RowParameters
-from sgi_web.site import site_of
+from sgi_web.site import requested_sample, site_of
 
 _WHY = {
     400: "The request is not valid.",

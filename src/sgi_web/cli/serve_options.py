@@ -75,7 +75,10 @@ class SiteFlags:
         if self.identity_header is not None:
             self._check_identity_header()
         elif not (self.token or self.view_token) and (self.public_host or proxies or not is_local):
-            hint = f"Set SGI_SERVE_TOKEN to at least {MIN_TOKEN_LENGTH} characters, or serve on 127.0.0.1."
+            hint = (
+                f"Set SGI_SERVE_TOKEN to at least {MIN_TOKEN_LENGTH} characters, or serve on 127.0.0.1 "
+                "without --public-host and --trusted-proxy."
+            )
             raise UsageError("Others can reach the server, so a token is required.", hint=hint)
         self._check_tokens()
         return {
@@ -109,7 +112,7 @@ class SiteFlags:
             raise UsageError("--identity-header needs --trusted-proxy, such as --trusted-proxy 127.0.0.1.")
         if self.token or self.view_token:
             hint = "Unset SGI_SERVE_TOKEN and SGI_SERVE_VIEW_TOKEN: only the proxy lets people in."
-            raise UsageError("--identity-header and tokens exclude each other.", hint=hint)
+            raise UsageError("--identity-header cannot be combined with tokens.", hint=hint)
         if not _HEADER_NAME.fullmatch(self.identity_header or ""):
             raise UsageError(f"{self.identity_header!r} is not the name of a header.")
 
@@ -125,7 +128,7 @@ class SiteFlags:
         url = self.trace_url or ""
         if url and not (url.startswith(("https://", "http://")) and TRACE_ID in url):
             hint = f"Example: --trace-url https://langfuse.example.org/project/p/traces/{TRACE_ID}"
-            raise UsageError(f"--trace-url needs http or https, and {TRACE_ID}; it is {url!r}.", hint=hint)
+            raise UsageError(f"--trace-url must be an http(s) URL with {TRACE_ID}, not {url!r}.", hint=hint)
         return url
 
     def _checked_judge(self) -> JudgeSpec | None:
@@ -137,11 +140,14 @@ class SiteFlags:
         """
         if self.judge is None:
             if self.judge_set or self.judge_budget is not None:
-                raise UsageError("The options of the judge need --judge.", hint="Write --judge openai:NAME.")
+                raise UsageError(
+                    "Options of the judge are set, but no judge: --judge is required.",
+                    hint="Write --judge openai:NAME.",
+                )
             return None
+        from sgi.llm.calls import price_of
         from sgi.llm.judge_spec import JudgeSpec
         from sgi.llm.open_judge import open_chat
-        from sgi.llm.prices import price_of
 
         spec = JudgeSpec.of(self.judge_settings or {})
         spec.check_combination()

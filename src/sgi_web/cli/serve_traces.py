@@ -17,7 +17,7 @@ from sgi.kernel.registry import DEFAULTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.engine.given_options import ModelKeywords
+    from sgi.engine.open_resources import ModelKeywords
     from sgi.store.database import Database
     from sgi_traces.live.open_receiver import TraceOptions
     from sgi_traces.live.receiver import TraceReceiver

@@ -22,9 +22,8 @@ from sgi.store.row_query import worst_first
 from sgi.store.run_queries import page_of_runs
 from sgi_web.cached_views import compute_once, run_view
 from sgi_web.pages import attachment, charts_response, page, redirect, run_or_404
-from sgi_web.paths import field_text, run_path, with_query
 from sgi_web.row_table import MAX_PAGE, Column, FormParameters
-from sgi_web.site import site_of
+from sgi_web.site import field_text, run_path, site_of, with_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,8 +25,7 @@ from sgi.store.run_queries import RunRecord
 from sgi_web.access import EDITOR, OWN_FORM
 from sgi_web.cached_views import compute_once
 from sgi_web.pages import Record, attachment, page, redirect
-from sgi_web.paths import run_path, unescaped, with_query
-from sgi_web.site import site_of
+from sgi_web.site import run_path, site_of, unescaped, with_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +88,7 @@ class QueueParameters(BaseModel):
     last: str = Field("", description="The row that was labelled before.")
 
     def address(self, run: str, **changes: object) -> str:
-        """Return the address of the queue with these parameters."""
+        """Return the link to the labelling queue with these parameters."""
         values: dict[str, object] = {"by": "" if self.by == "random" else self.by}
         values["each"] = "" if self.each == 1 else self.each
         return with_query(run_path(run, "label"), values | changes)

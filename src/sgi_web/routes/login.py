@@ -12,8 +12,7 @@ from starlette.responses import Response
 
 from sgi_web.access import OWN_FORM, Session, end_login, try_token
 from sgi_web.pages import page, redirect
-from sgi_web.paths import local
-from sgi_web.site import site_of
+from sgi_web.site import local, site_of
 
 router = APIRouter(include_in_schema=False)
 Text = Annotated[str, Form()]
@@ -21,7 +20,7 @@ Text = Annotated[str, Form()]
 
 @router.get("/login")
 def ask(request: Request) -> Response:
-    """Show the form."""
+    """Show the login form."""
     further = local(request.query_params.get("next", "/"))
     return page(request, "login.html", further=further, problem="")
 

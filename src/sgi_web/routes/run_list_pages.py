@@ -15,7 +15,7 @@ from starlette.responses import Response
 from sgi.analysis.changes import MetricChange
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.errors import UsageError
-from sgi.reporting.metric_format import importance
+from sgi.reporting.formatting import importance
 from sgi.reporting.overview import change_since
 from sgi.reporting.views.run_view import Earlier
 from sgi.store.manage_runs import change_run, delete_run
@@ -23,9 +23,8 @@ from sgi.store.run_history import finished_metrics, run_history
 from sgi.store.run_queries import RunSort, page_of_runs
 from sgi_web.access import EDITOR, OWN_FORM
 from sgi_web.pages import Record, page, redirect, split_tags
-from sgi_web.paths import run_path, with_query
 from sgi_web.row_table import MAX_PAGE, FormParameters
-from sgi_web.site import site_of
+from sgi_web.site import run_path, site_of, with_query
 from sgi_web.uploads import uploads_of
 
 if TYPE_CHECKING:
@@ -59,11 +58,11 @@ class ListParameters(FormParameters):
         return self.order == "down" if self.order else self.sort not in {"name", "data"}
 
     def address(self, **changes: object) -> str:
-        """Return the address of the list with changes; defaults are left out."""
+        """Return the link to the list with these changes of its parameters, without defaults."""
         return with_query("/", self.query_values(**changes))
 
     def sorted_by(self, sort: RunSort) -> tuple[str, str]:
-        """Return the address that sorts by a column, again for the other direction, and its `aria-sort`."""
+        """Return the link that sorts by a column, or reverses its order, and the value of `aria-sort`."""
         column = ListParameters(sort=sort)
         present = "none"
         if sort == self.sort:

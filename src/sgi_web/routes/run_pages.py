@@ -17,7 +17,7 @@ from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import UsageError
 from sgi.reporting.chart_specs import cause_charts, label_charts, run_charts
 from sgi.reporting.diagnosis_tables import evidence_text
-from sgi.reporting.metric_format import importance
+from sgi.reporting.formatting import importance
 from sgi.reporting.views.row_view import sample_view
 from sgi.reporting.views.run_header import state_of
 from sgi.reporting.views.run_view import changes_since
@@ -25,7 +25,6 @@ from sgi.store.run_queries import run_before, run_usage
 from sgi.store.sample_history import other_answers
 from sgi_web.cached_views import cached_headline, cached_rows, compute_once, run_view
 from sgi_web.pages import Record, charts_response, is_htmx_part, page, templates
-from sgi_web.paths import requested_sample, run_path, sample_path, trace_address, with_query
 from sgi_web.row_table import (
     MAX_PAGE,
     PageParameters,
@@ -35,7 +34,7 @@ from sgi_web.row_table import (
     row_columns,
     text_columns,
 )
-from sgi_web.site import site_of
+from sgi_web.site import requested_sample, run_path, sample_path, site_of, trace_address, with_query
 
 if TYPE_CHECKING:
     from sgi.analysis.diagnosis.diagnosis import Diagnosis

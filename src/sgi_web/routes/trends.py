@@ -12,15 +12,13 @@ from starlette.responses import Response
 from sgi.analysis.trend import MAX_RUNS, trend_metrics, trend_of
 from sgi.kernel.errors import UsageError
 from sgi.reporting.chart_specs import trend_charts
-from sgi.reporting.metric_format import importance
+from sgi.reporting.formatting import importance
 from sgi.reporting.trend_view import trend_finding, trend_table
-from sgi.store.run_history import run_history
-from sgi.store.trend_annotations import annotate, delete_annotation, list_annotations
+from sgi.store.run_history import annotate, delete_annotation, list_annotations, run_history
 from sgi_web.access import OWN_FORM
 from sgi_web.cached_views import compute_for
 from sgi_web.pages import charts_response, page, redirect
-from sgi_web.paths import run_path, with_query
-from sgi_web.site import site_of
+from sgi_web.site import run_path, site_of, with_query
 
 if TYPE_CHECKING:
     from sgi.analysis.trend import Trend

@@ -14,8 +14,7 @@ from sgi_web import upload_form
 from sgi_web.access import EDITOR, OWN_FORM
 from sgi_web.error_responses import status_of
 from sgi_web.pages import is_htmx, page, redirect
-from sgi_web.paths import run_path
-from sgi_web.site import site_of
+from sgi_web.site import run_path, site_of
 from sgi_web.upload_form import UploadForm
 from sgi_web.uploads import SUFFIXES, file_name, uploads_of
 

@@ -14,7 +14,7 @@ from sgi.analysis.leaderboard import leaderboard
 from sgi.analysis.systems import compared_systems, group_means, systems_in_run, systems_of_runs
 from sgi.kernel.errors import NotComparableError, UnknownNameError, UsageError
 from sgi.kernel.sample import Sample
-from sgi.stats.ratios import bounded_ratio, ratio_of
+from sgi.stats.intervals import bounded_ratio, ratio_of
 from support.scored_runs import column, run, run_of
 
 NAN = float("nan")

@@ -278,7 +278,7 @@ def test_a_metric_that_is_not_installed_any_more_is_passed_over(database, origin
 
 
 def test_a_name_that_is_taken(database, origin):
-    with pytest.raises(UsageError, match="already there"):
+    with pytest.raises(UsageError, match="already exists"):
         made_of(database, origin, name="judged")
     assert len(list_runs(database)) == 1
 

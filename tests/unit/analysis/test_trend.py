@@ -7,8 +7,7 @@ import json
 import pytest
 import sqlalchemy as sa
 
-from sgi.analysis.trend import trend
-from sgi.analysis.watch import check_newest
+from sgi.analysis.trend import check_newest, trend
 from sgi.reporting.trend_view import trend_finding, watch_line
 from sgi.store import schema
 from sgi.store.database import open_database

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from sgi.store.schema_version import SCHEMA_VERSION
+from sgi.store.schema import SCHEMA_VERSION
 from support.answers import TERMINAL_ATTACK, rows, write_jsonl
 
 

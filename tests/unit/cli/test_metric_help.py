@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from sgi.kernel.metric_help import Question
+from sgi.kernel.metric import Question
 from sgi.kernel.registry import BUILT_IN, DEFAULTS, FEATURED, metric_class
 
 MARKUP = ("\\", ":math:", ".. ", "``", ">>>", "docs/")

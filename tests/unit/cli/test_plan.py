@@ -133,7 +133,7 @@ def test_a_pilot_of_one_row_or_without_the_metric_is_refused(sgi, tmp_path):
     write_jsonl(tmp_path / "one.jsonl", [{"id": "a", "mine": 0.5}])
     few = sgi("study", "plan", "gate", "mine>=0.2", "--pilot", "one.jsonl")
     assert few.code == 2
-    assert "The pilot has 1 question; 5 are needed. Use a larger pilot" in few.err
+    assert "The pilot has 1 question; at least 5 are needed. Use a larger pilot" in few.err
     (tmp_path / "text.csv").write_text("id,mine\na,good\nb,bad\n")
     assert "is not a number" in sgi("study", "plan", "gate", "mine>=0.2", "--pilot", "text.csv").err
 

@@ -172,7 +172,7 @@ def test_no_file_is_both_read_and_written_or_written_twice(sgi, answers, tmp_pat
     before = answers.read_bytes()
     result = sgi("run", answers, "-m", "theta_rq", *words)
     assert result.code == 2
-    assert "is both" in result.err
+    assert "is given both as" in result.err
     assert answers.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.jsonl", "x"]
 

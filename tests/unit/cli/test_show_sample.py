@@ -66,6 +66,14 @@ def test_a_row_shows_whole_texts_and_judge_replies(sgi, kept):
         assert entry in result.out
 
 
+def test_the_beginning_of_an_id_is_enough_if_only_one_row_has_it(sgi, tmp_path):
+    data = [{"id": name, "response": "A", "reference": "A"} for name in ("a-1", "a-22", "b")]
+    sgi("run", write_jsonl(tmp_path / "ids.jsonl", data), "-m", "squad_em", "--name", "ids", "-q")
+    assert "sample: a-22\n" in sgi("show", "ids", "--sample", "a-2…").out
+    refused = sgi("show", "ids", "--sample", "a-")
+    assert (refused.code, "Unknown sample" in refused.err) == (2, True)
+
+
 def test_a_row_without_a_reply_says_why(sgi, kept):
     output = sgi("show", "judged", "--sample", "q2").out
     assert "\npoliteness: failed: The judge gave no reply.\n" in output

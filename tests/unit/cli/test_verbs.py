@@ -36,7 +36,7 @@ def test_compute_takes_long_names(sgi):
 def test_compute_of_several_contexts_is_that_of_the_nearest(sgi):
     result = sgi("compute", *TRIPLE, "--c", "Bananas are yellow.")
     assert result.out == sgi("compute", *TRIPLE).out
-    assert result.err == "The nearest to the response is context 1 of 2.\n"
+    assert result.err == "Context 1 of 2 is nearest to the response.\n"
     other_order = sgi("compute", "--c", "Bananas are yellow.", *TRIPLE, "--json").json
     assert list(other_order) == ["theta_rq", "theta_rc", "sgi", "context"]
     assert other_order["context"] == 1
@@ -214,6 +214,13 @@ def test_a_command_of_a_group_is_named_with_its_group(sgi):
     assert (refused.code, "Write: sgi runs export" in refused.err) == (2, True)
 
 
+def test_help_fits_into_80_columns(sgi, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = sgi("run", "--help").out
+    assert "gpt-4o-mini \\\n       --max-cost 2" in re.sub(" +\n", "\n", shown)
+    assert "names another. Finished batches" in re.sub(r"\s+", " ", shown)  # no line break of the source
+
+
 def test_every_command_has_its_place_and_every_first_option_exists(sgi):
     members = {f"{group}.{name}" for group, names in MEMBERS.items() for name in names}
     assert {*command_points()} == {*EVERYDAY, *ALSO, *members}
@@ -224,6 +231,11 @@ def test_every_command_has_its_place_and_every_first_option_exists(sgi):
 
 def test_without_a_command_sgi_names_the_next_one(sgi, tmp_path):
     (tmp_path / "package.json").write_text('{"name": "x"}')
+    (tmp_path / "odd.csv").write_text("Frage,Text\nWer?,Ich\n")
+    assert "sgi run odd.csv --map response=COLUMN" in sgi().out
+    (tmp_path / "chat.csv").write_text("question,response\nWho?,Me\n")
+    assert "sgi run chat.csv --map contexts=COLUMN" in sgi().out
+    (tmp_path / "chat.csv").unlink()
     (tmp_path / "questions.csv").write_text("question,reference\nWho?,Me\n")
     asked = sgi().out
     assert "questions.csv has question, reference." in asked

@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 
 from sgi.store.database import open_database
-from sgi.store.trend_annotations import list_annotations
+from sgi.store.run_history import list_annotations
 from support import command
 from support.answers import rows, write_jsonl
 from support.recording_server import RecordingServer
@@ -24,6 +24,11 @@ def database(tmp_path):
     with open_database(tmp_path / "sgi.db") as opened:
         add_runs(opened, DROP[:4])
         yield opened
+
+
+def test_the_first_hour_of_live_traces_is_named(sgi, database):
+    refused = sgi("study", "watch", "traces", "-m", "grounding", "--once")
+    assert (refused.code, "finished when the hour is over" in refused.err) == (2, True)
 
 
 def test_a_run_after_a_drop_is_an_alert_that_is_sent(sgi, database):

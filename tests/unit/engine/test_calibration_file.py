@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sgi import evaluate
 from sgi.engine.calibration_file import read_calibration
 from sgi.engine.calibration_parts import Target
-from sgi.engine.given_options import read_options
+from sgi.engine.open_resources import read_options
 from sgi.engine.resources import Resources
 from sgi.engine.run_options import RunOptions
 from sgi.kernel.errors import UnknownNameError, UsageError
@@ -118,15 +118,15 @@ def test_no_calibration_scores_nothing_beside():
         ("{", "is not JSON"),
         ("[" * 100_000, "is not JSON"),
         ("[1]", "is not a calibration"),
-        (file_content(format=1), "is of format 1; this version reads format 2"),
+        (file_content(format=1), "the file has format 1; this version reads format 2"),
         (file_content(metric=3), "metric: "),
-        (with_thresholds(bins=BINS[1:]), "the bins leave out lengths"),
-        (with_thresholds(bins=BINS[:1] + BINS[2:]), "the bins leave out lengths"),
+        (with_thresholds(bins=BINS[1:]), "the length ranges of the bins have gaps"),
+        (with_thresholds(bins=BINS[:1] + BINS[2:]), "the length ranges of the bins have gaps"),
         (file_content(reference=REFERENCE | {"scores": [1.0, 0.8, 1.2]}), "not finite and ascending"),
-        (file_content(reference=REFERENCE | {"lengths": [1]}), "one reference length for each row"),
+        (file_content(reference=REFERENCE | {"lengths": [1]}), "the number of reference lengths differs"),
         (file_content(reference=REFERENCE | {"scores": [1.0] * 1001}), "reference.scores: "),
-        (file_content(map={"map": "spline"}), "map: the kind of a map must be logistic or isotonic"),
-        (file_content(map="logistic"), "map: a map is an object"),
+        (file_content(map={"map": "spline"}), "map: expected a logistic or isotonic map"),
+        (file_content(map="logistic"), "map: expected an object"),
         (
             file_content(map={"map": "isotonic", "scores": [2, 1], "probabilities": [0, 1]}),
             "increasing scores",

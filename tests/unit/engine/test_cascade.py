@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.engine.cascade import Cascade, FittedThreshold, detector_metrics, detector_of, parse_cascade
-from sgi.engine.given_options import read_options
+from sgi.engine.open_resources import read_options
 from sgi.engine.plan import require_judged
 from sgi.engine.run_options import RunOptions
 from sgi.kernel.errors import UsageError

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from sgi.engine.compute_features import MAX_CHARACTERS, MAX_PAIRS, entail
-from sgi.engine.given_options import given_options
-from sgi.engine.open_resources import open_models
+from sgi.engine.open_resources import given_options, open_models
 from sgi.engine.resources import Resources, require_resources
 from sgi.engine.run_options import RunOptions
 from sgi.engine.score import evaluate_batch

@@ -9,17 +9,18 @@ from pathlib import Path
 import anyio
 import pytest
 
+import sgi
 from sgi.engine.evaluate import evaluate
-from sgi.engine.given_options import given_options
-from sgi.engine.open_resources import open_judge, open_resources
+from sgi.engine.open_resources import given_options, open_judge, open_models, open_resources
 from sgi.engine.run_options import Cassette, RunOptions
 from sgi.engine.runner import estimate
-from sgi.kernel.errors import JudgeError, UsageError
+from sgi.kernel.errors import JudgeError, StoreError, UnknownNameError, UsageError
 from sgi.kernel.protocols import usage_of
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.llm.judge_spec import JudgeSpec
-from sgi.store.cache import replies_path
+from sgi.models.cached_embedder import CachedEmbedder
+from sgi.store.cache import MemoryCache, SqliteCache, replies_path
 from sgi.testing.fakes import HashEmbedder
 from support.judge_server import JudgeServer, ServerReply
 from support.judged_metrics import Echo, RuleJudge
@@ -160,7 +161,7 @@ def verdicts(*indices, supported=1):
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        (verdicts(7, 7), "asked: 2 verdicts were wanted, one for each entry, and 2 came"),
+        (verdicts(7, 7), "2 verdicts were wanted, one for each entry, and 2 came"),
         (verdicts(1), "2 verdicts were wanted"),
         (verdicts(1, 2, 3), "that were not asked: 3"),
         (verdicts(1, 2, supported=2), "verdicts.0.supported"),
@@ -203,3 +204,71 @@ def test_an_estimate_takes_no_two_texts_for_one():
     spec = JudgeSpec.of("openai:gpt-4o-mini")
     found = anyio.run(partial(estimate, cache=False), rows, [metric("faithfulness")], spec)
     assert (found.calls, found.cached) == (10, 0)  # claims and verdicts of each, over the same passage
+
+
+VECTORS = (metric("theta_rq"),)
+
+
+def options(embedder=None, *, cache=False):
+    return given_options({"cache": cache}, embedder, source="the test")
+
+
+def test_metrics_without_vectors_open_nothing(tmp_path):
+    with open_models(
+        (metric("squad_em"),), options("no such model", cache=tmp_path / "vectors.db")
+    ) as resources:
+        assert (resources.names, resources.fingerprints) == ((), ())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_embedded_model_is_the_default(tmp_path):
+    with open_models(VECTORS, options(cache=tmp_path / "vectors.db")) as resources:
+        assert resources.names == ("minilm",)
+        resources.embedders["minilm"].embed(["one", "two", "one"])
+    with SqliteCache(tmp_path / "vectors.db") as cache:
+        assert cache.stats().entries == 2
+
+
+def test_an_embedder_of_ones_own_gets_a_memory_and_a_cached_one_keeps_its_own():
+    own, cached = HashEmbedder(), CachedEmbedder(HashEmbedder(name="other"), MemoryCache())
+    with open_models(VECTORS, options([own, cached])) as resources:
+        assert resources.names == ("hash", "other")
+        assert resources.embedders["other"] is cached
+        for _ in range(2):
+            resources.embedders["hash"].embed(["one"])
+    assert own.texts_seen == ["one"]
+
+
+def test_a_model_that_a_metric_names_is_opened_too():
+    named = (metric("semantic_similarity(models=['minilm'])"),)
+    with open_models(named, options(HashEmbedder())) as resources:
+        assert resources.names == ("hash", "minilm")
+
+
+@pytest.mark.parametrize(
+    ("embedders", "error"),
+    [
+        ("minilmm", UnknownNameError),
+        (3, UsageError),
+        ([HashEmbedder(), HashEmbedder()], UsageError),
+        (["minilm", "minilm"], UsageError),
+    ],
+)
+def test_what_cannot_be_opened_is_refused(embedders, error):
+    with pytest.raises(error), open_models(VECTORS, options(embedders)):
+        pass
+
+
+def test_a_cache_that_is_a_folder_is_refused(tmp_path):
+    with pytest.raises(StoreError, match="cannot be used"), open_models(VECTORS, options(cache=tmp_path)):
+        pass
+
+
+def test_load_embedder_is_the_public_door(tmp_path):
+    plain, cached = sgi.load_embedder("minilm"), sgi.load_embedder("minilm", cache=tmp_path / "v.db")
+    assert plain.fingerprint == cached.fingerprint
+    assert (
+        plain.embed(["one"]).tobytes() == cached.embed(["one"]).tobytes() == cached.embed(["one"]).tobytes()
+    )
+    with pytest.raises(UnknownNameError):
+        sgi.load_embedder("minilmm")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.engine.flags import Flag
-from sgi.engine.given_options import OptionKeywords, read_options
+from sgi.engine.open_resources import OptionKeywords, read_options
 from sgi.engine.option_parsing import share
 from sgi.engine.run_options import RunOptions
 from sgi.kernel.errors import SgiError, UnknownNameError, UsageError

@@ -15,7 +15,7 @@ from sgi.engine.runner import resume, start_run
 from sgi.engine.stored_runs import read_run
 from sgi.engine.summarise import column_summary
 from sgi.kernel.errors import DataError, RunMismatchError, StoreError, TargetError, UsageError
-from sgi.kernel.provenance import MetricProvenance
+from sgi.kernel.metric_column import MetricProvenance
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run, list_runs
 from sgi.store.stored_batches import read_answers

@@ -140,9 +140,9 @@ def test_a_host_with_one_score_takes_one_metric():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"metrics": "rouge_l"}, "Unknown argument 'metrics'. Further arguments: judge"),
+        ({"metrics": "rouge_l"}, "Unknown argument 'metrics'. Known arguments: judge"),
         ({"embeder": "x"}, "Did you mean 'embedder'"),
-        ({"columns": {"contexts": "nowhere.hits"}}, "place 'nowhere.hits' .* one of: inputs"),
+        ({"columns": {"contexts": "nowhere.hits"}}, "unknown part: 'nowhere.hits'.* one of: inputs"),
         ({"columns": {"context": "outputs.hits"}}, "Unknown field 'context'"),
     ],
 )

@@ -29,7 +29,7 @@ import importlib, sys
 from sgi.kernel.errors import MissingExtraError
 
 frameworks = """
-datasets dspy haystack inspect_ai langchain_core langfuse langsmith llama_index mlflow opentelemetry
+datasets dspy haystack inspect_ai langchain_core langfuse langsmith llama_index mcp mlflow opentelemetry
 pandas phoenix polars pydantic_evals weave
 """
 sys.modules.update(dict.fromkeys(frameworks.split()))

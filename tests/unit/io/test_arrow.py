@@ -121,7 +121,7 @@ def test_several_splits_need_the_name_of_one(folder):
 
 
 def test_an_encoding_of_a_saved_dataset_is_refused(folder):
-    with pytest.raises(UsageError, match="Arrow files have no encoding"):
+    with pytest.raises(UsageError, match="`encoding` does not apply to Arrow files"):
         open_dataset(folder / "one", encoding="cp1252")
 
 

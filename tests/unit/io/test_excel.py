@@ -84,7 +84,7 @@ def test_an_error_has_the_row_of_the_sheet(tmp_path):
         list(open_dataset(path).samples())
     with pytest.raises(DataError, match=r"a\.xlsx:1: no column is recognised"):
         list(open_dataset(write(tmp_path / "a.xlsx", Answers=[["x", "y"], [1, 2]])).samples())
-    with pytest.raises(UsageError, match="Excel files have no encoding"):
+    with pytest.raises(UsageError, match="`encoding` does not apply to Excel files"):
         open_dataset(path, encoding="cp1252")
 
 

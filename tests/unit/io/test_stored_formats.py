@@ -6,9 +6,8 @@ import asyncio
 from pathlib import Path
 
 from sgi.engine.calibration_file import read_calibration
-from sgi.llm.calls import Completion, Finish
+from sgi.llm.calls import Completion, Finish, UsageCounter
 from sgi.llm.cassette import CassettePlayer, cassette_judge
-from sgi.llm.usage import UsageCounter
 from support.judge_server import call
 
 FOLDER = Path(__file__).parents[2] / "data" / "formats"

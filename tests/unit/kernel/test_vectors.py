@@ -6,6 +6,7 @@ from hypothesis.extra.numpy import arrays
 
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.protocols import EntailmentScores
+from sgi.kernel.sample_parts import Ragged
 from sgi.kernel.vectors import EntailmentTable, Features, VectorTable, unit_rows, usable_unit_rows
 
 
@@ -120,3 +121,47 @@ def test_what_is_no_probability_is_refused_by_its_hypothesis(column, bad):
 def test_anything_but_one_probability_a_pair_is_refused(column, values):
     with pytest.raises(EmbedderError, match="for 3 pairs"):
         EntailmentTable.of("m", PAIRS, entailed(**{column: values}))
+
+
+def test_the_vectors_are_those_of_the_first_embedder():
+    tables = [VectorTable.of(name, ["a"], np.eye(1, dtype=np.float32)) for name in ("first", "second")]
+    assert Features.of(*tables).vectors is tables[0]
+    assert [*Features.of(*tables).by_embedder] == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("tokens", "no token vectors"), ("entailments", "no entailment probabilities")]
+)
+def test_a_feature_that_was_not_requested_is_an_error(name, words):
+    with pytest.raises(LookupError, match=words):
+        getattr(Features(), name)
+
+
+@given(st.lists(st.lists(st.text(max_size=3), max_size=4), max_size=8))
+def test_rows_come_back_as_they_went_in(rows):
+    ragged = Ragged.from_rows(rows)
+    assert list(ragged) == [tuple(row) for row in rows]
+    assert len(ragged) == len(rows)
+    assert ragged.lengths.tolist() == [len(row) for row in rows]
+    assert ragged.owners.tolist() == [at for at, row in enumerate(rows) for _ in row]
+    assert [ragged.values[at] for at in range(len(ragged.values))] == [value for row in rows for value in row]
+    assert ragged.offsets.dtype == np.int64
+
+
+def test_rows_may_be_generators():
+    assert list(Ragged.from_rows((n for n in range(k)) for k in (2, 0, 1))) == [(0, 1), (), (0,)]
+
+
+def test_numpy_numbers_index_too():
+    ragged = Ragged.from_rows([("a",), ("b", "c")])
+    assert ragged[np.int64(1)] == ("b", "c")
+
+
+@pytest.mark.parametrize("row", [2, 3, 100])
+def test_beyond_the_end_there_is_nothing(row):
+    with pytest.raises(IndexError):
+        Ragged.from_rows([("a",), ("b",)])[row]
+
+
+def test_the_last_row_by_minus_one():
+    assert Ragged.from_rows([("a",), ("b",)])[-1] == ("b",)

@@ -289,7 +289,7 @@ def test_an_id_that_could_change_the_terminal_is_refused():
 
 
 def test_the_cost_of_a_published_model_is_half(monkeypatch):
-    from sgi.llm.prices import price_of
+    from sgi.llm.calls import price_of
 
     normal, halved = (price_of(JudgeSpec(model="openai:gpt-4o-mini", batch=batch)) for batch in (False, True))
     assert halved.of(1000, 1000) == pytest.approx(normal.of(1000, 1000) / 2)
@@ -304,7 +304,7 @@ def test_a_cost_limit_stops_before_the_next_batch():
 
 @pytest.mark.parametrize("kind", ["azure", "anthropic", "google", "ollama"])
 def test_other_services_are_refused(kind):
-    with pytest.raises(UsageError, match="does not know the batches"):
+    with pytest.raises(UsageError, match="does not support batches"):
         JudgeSpec(model=f"{kind}:m", batch=True)
 
 

@@ -9,10 +9,8 @@ import pytest
 from sgi.kernel.errors import BudgetExceededError, JudgeUnavailableError, UsageError
 from sgi.kernel.protocols import Usage
 from sgi.llm import budget as metered
-from sgi.llm.calls import Completion
-from sgi.llm.prices import Price
+from sgi.llm.calls import Completion, Price, UsageCounter
 from sgi.llm.retry import Limiter, RetryingChat
-from sgi.llm.usage import UsageCounter
 from support.clocked import run_with_fake_clock
 from support.judge_server import ScriptedChat, call
 

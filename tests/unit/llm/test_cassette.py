@@ -21,9 +21,8 @@ from sgi.kernel.errors import (
 )
 from sgi.kernel.protocols import Usage
 from sgi.llm import cassette
-from sgi.llm.calls import Completion, Finish
+from sgi.llm.calls import Completion, Finish, UsageCounter
 from sgi.llm.cassette import CassettePlayer, CassetteRecorder, cassette_judge, incomplete_end
-from sgi.llm.usage import UsageCounter
 from support.judge_server import ScriptedChat, call
 
 ANSWER = Completion('{"a": "é\u2028\n"}', Finish.LENGTH, "no", 3, 4)

@@ -18,7 +18,7 @@ _NO_MATTER = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # making the usual one tak
 )
 def test_a_proxy_of_another_kind_is_said_without_its_password(monkeypatch, proxy):
     monkeypatch.setenv("ALL_PROXY", proxy)
-    with pytest.raises(UsageError, match="A judge works only through an HTTP proxy") as caught:
+    with pytest.raises(UsageError, match="Judges support only HTTP proxies") as caught:
         proxy_of(URL("https://judge.example/v1"))
     assert "pass-1" not in str(caught.value)
 

@@ -10,12 +10,10 @@ from sgi.kernel.prompts import Example, Prompt, ReplyModel, Verdicts, estimated_
 from sgi.kernel.protocols import CountingJudge, Usage
 from sgi.kernel.sample import Sample
 from sgi.llm.budget import BudgetedChat
+from sgi.llm.calls import Price, UsageCounter
 from sgi.llm.estimate import EstimatingJudge
-from sgi.llm.judge import ChatJudge
+from sgi.llm.judge import CachedChat, ChatJudge
 from sgi.llm.judge_spec import JudgeSpec
-from sgi.llm.prices import Price
-from sgi.llm.reply_cache import CachedChat
-from sgi.llm.usage import UsageCounter
 from sgi.metrics.judged.faithfulness import Faithfulness
 from sgi.store.cache import MemoryCache
 from support.judge_server import PROMPT, ScriptedChat, Supported, verdicts_reply

@@ -2,8 +2,8 @@
 
 import pytest
 
+from sgi.llm.calls import Price, price_of
 from sgi.llm.judge_spec import JudgeSpec
-from sgi.llm.prices import Price, price_of
 
 pytestmark = pytest.mark.usefixtures("no_remote_settings")
 

@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 
 from sgi.kernel.errors import JudgeError, JudgeRejectedError, JudgeUnavailableError
+from sgi.llm.calls import UsageCounter
 from sgi.llm.retry import Limiter, RetryingChat
-from sgi.llm.usage import UsageCounter
 from support.clocked import run_with_fake_clock
 from support.judge_server import ScriptedChat, call
 

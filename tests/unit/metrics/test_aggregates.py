@@ -179,7 +179,7 @@ def test_the_number_and_depth_of_aggregates_is_limited():
     nested = Minimum(("rouge_l",))
     for _ in range(MAX_DEPTH - 1):
         nested = Minimum((nested,))
-    with pytest.raises(ValueError, match="more than 5 aggregates are inside each other"):
+    with pytest.raises(ValueError, match="more than 5 levels deep"):
         Minimum((nested,))
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 import sgi
-from sgi.engine.given_options import read_options
+from sgi.engine.open_resources import read_options
 from sgi.kernel.errors import SgiError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric, metric_class, resolve
@@ -191,7 +191,7 @@ def test_a_schema_file_counts_by_its_contents(tmp_path):
             "answer.schema.json: schema is not JSON: it is nested more than 100",
         ),
         (SHAPE, '{"$ref": "https://example.org/a.json"}', "Retrieval is disabled, cannot fetch"),
-        (SHAPE + "schema = 'true'", "true", r"\[shape\]: schema_file: the definition has a schema, too"),
+        (SHAPE + "schema = 'true'", "true", r"\[shape\]: schema_file: `schema` is set, too"),
         (SHAPE.replace('"answer.schema.json"', "3"), "true", "schema_file: expected the name of a file"),
         (SHAPE.replace("answer", "https://example.org/answer"), "true", "A schema is never fetched"),
         (SHAPE.replace("json_schema", "valid_json"), "true", "Unknown parameter of valid_json 'schema'"),
@@ -303,7 +303,7 @@ def test_definitions_that_use_each_other_take_linear_work():
             assert repr(first) == f"DefinedMetric({first.canonical!r})"
         calls.append(counted["sgi"])
     assert calls[1] < 3 * calls[0]
-    with pytest.raises(UsageError, match="more than 5 aggregates"):
+    with pytest.raises(UsageError, match="nested more than 5 levels"):
         read_metrics(levels(6))
 
 
@@ -334,5 +334,5 @@ def test_shared_parts_with_models_give_the_same_scores():
 def test_judged_definitions_that_use_each_other_too_often_are_refused():
     rubric = {"metric": "rubric", "scale": [[1, "bad"], [2, "good"]]}
     tables = levels(4, 8, lambda item: rubric | {"criteria": f"Is it {item}?"})
-    with pytest.raises(UsageError, match=r"judged metrics 4,096 times, above 1,000"):
+    with pytest.raises(UsageError, match=r"judged metrics 4,096 times; at most 1,000"):
         read_metrics(tables)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import sgi
+from sgi.analysis.compare import compare
+from sgi.cli.printed_tables import changed_table
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.reporting.descriptions import middle_line
@@ -16,7 +19,10 @@ from sgi.reporting.formatting import (
     span,
 )
 from sgi.reporting.safe_text import STEERING, code, plain
+from sgi.reporting.tables import comparison_tables, refusal_tables
+from sgi.reporting.views.headline import refusal_views
 from sgi.stats.intervals import Interval
+from support.scored_runs import column, run
 
 SEEN = "a\t\n é東👩\u200d"
 
@@ -67,3 +73,49 @@ def test_names_in_commands_and_code():
         "`a'b\ufffd`",
     )
     assert (middle_line("sgi(epsilon=0.001)"), middle_line("bleu")) == (1.0, None)
+
+
+REFUSES, ANSWERS = "I don't know.", "In Rome."
+ROWS = [
+    {"id": str(number), "question": f"Question {number}?", "response": response, "answerable": answerable}
+    for number, (response, answerable) in enumerate(
+        [(REFUSES, True), *[(ANSWERS, True)] * 3, *[(REFUSES, False)] * 4, (ANSWERS, False)]
+    )
+]
+
+
+@pytest.mark.parametrize("second", ["correct_refusal", "answered_unanswerable"])
+def test_the_table_counts_refusals_and_answers_by_answerability(second):
+    (view,) = refusal_views(sgi.evaluate(ROWS, ["needless_refusal", second]).summary().metrics)
+    cells = [(part.refused, part.answered, part.share) for part in (view.answerable, view.unanswerable)]
+    assert cells == [(1, 3, 0.25), (4, 1, pytest.approx(0.8))]
+    part = view.unanswerable
+    assert part.interval.low < 0.8 < part.interval.high
+    assert part.answered_interval.low == pytest.approx(1 - part.interval.high)
+
+
+def test_without_both_kinds_of_questions_there_is_no_table():
+    assert refusal_tables(sgi.evaluate(ROWS, ["needless_refusal", "refusal"]).summary().metrics) == []
+
+
+def test_questions_of_a_kind_may_be_absent():
+    summary = sgi.evaluate(ROWS[:4], ["needless_refusal", "correct_refusal"]).summary()
+    (table,) = refusal_tables(summary.metrics)
+    assert table.rows[0][1:3] == ("1", "25.00 %")
+    assert table.rows[1] == ("not answerable", "0", "–", "–", "0", "–", "–")
+
+
+def test_differences_and_changed_rows_have_the_unit():
+    base, new = (
+        run(
+            column("latency", [more + 1000.0 + k for k in range(20)], high=None, higher_is_better=False),
+            column("cost", [0.00002 + more / 1e8] * 20, high=None, higher_is_better=False),
+            name=name,
+        )
+        for name, more in (("old", 0), ("new", 250))
+    )
+    comparison = compare(base, new, changed=1)
+    table = comparison_tables(comparison, ())[0].markdown()
+    for text in ("1,010 ms", "1,260 ms", "+250 ms", "$0.00002 ", "$0.0000225", "+$0.0000025"):
+        assert text in table
+    assert "+250 ms" in changed_table(comparison, ()).markdown()

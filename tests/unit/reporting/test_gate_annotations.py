@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from sgi.analysis.gate.checks import Check
 from sgi.analysis.gate.gate import GateReport
-from sgi.reporting.gate_annotations import code_quality, file_in_repository, github_commands
+from sgi.reporting.gate_summary import code_quality, file_in_repository, github_commands
 from sgi.reporting.views.failing_rows import FailingRow
 from support.github_runner import obeyed
 

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgi.reporting.formatting import shorten
-from sgi.reporting.html import comparison_report, run_report
+from sgi.reporting.html import TEXT_BUDGET, comparison_report, fit_to_budget, run_report
 from sgi.reporting.html_page import content_hash
-from sgi.reporting.size_limit import TEXT_BUDGET, fit_to_budget
 from sgi.reporting.views.comparison import ChangedSample
 from sgi.reporting.views.comparison import comparison_view as view_of
 from sgi.reporting.views.evidence_view import MAX_CHECKS, MAX_SENTENCES, MAX_UNUSED, SIGNAL_MEANINGS

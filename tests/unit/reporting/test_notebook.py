@@ -189,8 +189,8 @@ def test_an_evidence_map_marks_what_is_unsupported(report):
     assert '<mark class="contradicted"' in page
     assert "passage 1 has 31 m" in page
     assert formatted(report)["text/plain"] == str(report)
-    assert str(report).startswith(f"grounding {report.value:.2f}: ")
-    assert "  unsupported: She is 45 m long." in str(report)
+    assert str(report).startswith(f"grounding {report.value:.2f} (")
+    assert "  contradicted: She is 45 m long." in str(report)
 
 
 def test_an_evidence_map_is_escaped_and_loads_nothing(report):

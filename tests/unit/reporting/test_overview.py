@@ -5,7 +5,7 @@ import pytest
 from sgi.analysis.changes import MetricChange
 from sgi.engine.review import ReviewCounts
 from sgi.kernel.metric import Status
-from sgi.reporting.metric_format import importance, main_metric
+from sgi.reporting.formatting import importance, main_metric
 from sgi.reporting.overview import overview, overview_sentence
 from sgi.reporting.views.run_view import Earlier
 from sgi.stats.intervals import Interval

@@ -2,6 +2,7 @@ import json
 import os
 import pickle
 import signal
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,12 +13,14 @@ import pytest
 from pyarrow import parquet
 
 from sgi.engine.run_options import RunOptions
-from sgi.kernel.errors import DataError, StoreError, UsageError
+from sgi.kernel.errors import DataError, MissingExtraError, StoreError, UsageError
+from sgi.llm.judge_spec import JudgeSpec
 from sgi.store.database import open_database
 from sgi.store.run_queries import list_runs
-from sgi_cluster import import_folder
+from sgi_cluster import import_folder, run
+from sgi_cluster.cluster import check_address
 from sgi_cluster.driver import plan_cluster_run, read_items, write_scores
-from sgi_cluster.worker import unpickle
+from sgi_cluster.worker import share_judge, unpickle
 from support.cluster_runs import score_here
 from support.kept_runs import rows, write_rows
 from support.runs import contents
@@ -123,3 +126,46 @@ def test_an_unexpected_exception_of_a_worker_names_the_metric_and_its_rows(spec,
     monkeypatch.setattr("sgi.metrics.lexical.RougeL.score", lambda *_: 1 / 0)
     with pytest.raises(RuntimeError, match=r"ZeroDivisionError(.|\n)*in metric rouge_l"):
         score_here(spec)
+
+
+@pytest.mark.parametrize("address", ["nowhere", "host:", ":6379", "host:port", ""])
+def test_an_address_without_a_cluster_is_refused(address):
+    with pytest.raises(UsageError, match=repr(address)):
+        check_address(address)
+
+
+def test_an_address_where_nothing_listens_is_refused_at_once():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+    with pytest.raises(UsageError, match=address):
+        check_address(address)
+
+
+def test_without_ray_the_extra_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr("sgi_cluster.cluster.find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError) as missing:
+        run("rows.jsonl", tmp_path)
+    assert missing.value.extra == "ray"
+
+
+@pytest.mark.parametrize(
+    "setting", [{"target": "app:answer"}, {"cascade": "alpha=0.1"}, {"no_texts": True}, {"workers": 0}]
+)
+def test_settings_that_a_cluster_cannot_have_are_named(tmp_path, setting):
+    with pytest.raises(UsageError, match=f"`{next(iter(setting))}`"):
+        run("rows.jsonl", tmp_path, **setting)
+
+
+def test_a_folder_with_files_is_not_written(tmp_path):
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(UsageError, match="empty"):
+        run("rows.jsonl", tmp_path)
+
+
+def test_all_workers_together_keep_the_limits_of_the_judge():
+    judge = JudgeSpec(model="openai:m", concurrency=7, rpm=60, tpm=900, max_cost=3)
+    share = share_judge(judge, 3)
+    assert (share.concurrency, share.rpm, share.tpm, share.max_cost) == (2, 20, 300, 1)
+    assert share.identity() == judge.identity()
+    with pytest.raises(UsageError, match="8 workers"):
+        share_judge(judge, 8)

@@ -24,7 +24,7 @@ def _broken(*_, **__):
         ("/runs/before/samples/item-999", "Did you mean 'item-9'"),
         ("/runs/before/nothing", "This page does not exist."),
         ("/runs/before/rows.exe", "This page does not exist."),
-        ("/upload/nothing", "This file is no longer here"),
+        ("/upload/nothing", "This upload does not exist any more"),
         ("/static/../app.py", "This page does not exist."),
         ("/static/app.py", "This file does not exist."),
         ("/nothing", "This page does not exist."),

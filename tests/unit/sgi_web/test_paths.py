@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from starlette.requests import Request
 
-from sgi_web.paths import (
+from sgi_web.site import (
     field_text,
     from_field,
     local,

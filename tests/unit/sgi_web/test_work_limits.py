@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from sgi.reporting.views.scored_rows import scored_rows
+from sgi.reporting.views.headline import scored_rows
 from sgi.store.run_queries import find_run
 from sgi_web.work_limits import ServerBusyError, SingleFlightCache, Throttle, size_of
 from support.web_server import wait_until

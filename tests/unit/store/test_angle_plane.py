@@ -7,10 +7,9 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.sample import Sample
 from sgi.store import schema
 from sgi.store.angle_plane import plane
-from sgi.store.bulk_rows import insert_rows
+from sgi.store.bulk_rows import encode_json, insert_rows
 from sgi.store.row_query import RowQuery, row_page
 from sgi.store.run_queries import find_run
-from sgi.store.text_codec import encode_json
 from support.runs import HOSTILE, add_run
 
 N = 12

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from sgi.kernel.errors import StoreError
-from sgi.store import gates
+from sgi.store import run_history
 from sgi.store.database import open_database
-from sgi.store.gates import earlier_looks, record_gate
 from sgi.store.manage_runs import delete_run
+from sgi.store.run_history import earlier_looks, record_gate
 from support.runs import HOSTILE, add_run
 
 RULE = ("sgi_bounded", ">=", "sgi_bounded >= 0.5", True)
@@ -15,7 +15,7 @@ RULE = ("sgi_bounded", ">=", "sgi_bounded >= 0.5", True)
 @pytest.fixture
 def database(database, monkeypatch):
     moments = (f"2026-01-01T00:00:{second:02}" for second in range(60))
-    monkeypatch.setattr(gates, "now", lambda: next(moments))
+    monkeypatch.setattr(run_history, "now", lambda: next(moments))
     return database
 
 

@@ -12,10 +12,9 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.sample import Sample
 from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING
 from sgi.store import row_query, schema
-from sgi.store.bulk_rows import insert_rows
+from sgi.store.bulk_rows import encode_json, encode_text, insert_rows
 from sgi.store.row_query import Cell, RowLine, RowQuery, row_page
 from sgi.store.run_queries import find_run
-from sgi.store.text_codec import encode_json, encode_text
 from support.runs import HOSTILE, add_run
 
 ROUGE = "rouge_l(beta=1.2)"

@@ -5,9 +5,15 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.store import schema
-from sgi.store.run_history import TRACES, finished_metrics, run_history
+from sgi.store.run_history import (
+    TRACES,
+    annotate,
+    delete_annotation,
+    finished_metrics,
+    list_annotations,
+    run_history,
+)
 from sgi.store.run_queries import page_of_runs
-from sgi.store.trend_annotations import annotate, delete_annotation, list_annotations
 from support.run_series import add_runs
 from support.runs import HOSTILE, add_run
 

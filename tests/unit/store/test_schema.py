@@ -7,9 +7,8 @@ from sgi.kernel.errors import StoreError
 from sgi.kernel.sample import Sample
 from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING
 from sgi.store import schema
-from sgi.store.bulk_rows import insert_rows
+from sgi.store.bulk_rows import encode_json, encode_text, insert_rows
 from sgi.store.database import open_database
-from sgi.store.text_codec import encode_json, encode_text
 from support.runs import HOSTILE, add_run
 
 LARGEST = 1.7976931348623157e308

@@ -14,7 +14,7 @@ from sgi.store import database as database_module
 from sgi.store import schema
 from sgi.store.database import Database, open_database, status
 from sgi.store.database_location import database_url as url_of
-from sgi.store.schema_version import SCHEMA_VERSION, create_tables
+from sgi.store.schema import SCHEMA_VERSION, create_tables
 from support.database_steps import names
 from support.runs import add_run, contents
 

@@ -10,16 +10,15 @@ import pytest
 import sqlalchemy as sa
 
 from sgi.kernel.errors import SchemaVersionError, StoreError
-from sgi.kernel.provenance import MetricProvenance
+from sgi.kernel.metric_column import MetricProvenance
 from sgi.kernel.sample import Sample
 from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING
 from sgi.store import schema, transfer
-from sgi.store.bulk_rows import insert_rows
+from sgi.store.bulk_rows import encode_json, encode_text, insert_rows
 from sgi.store.database import open_database
 from sgi.store.evaluations import MetricScore, read_evaluations
 from sgi.store.growing_runs import EvaluationRow, save_evaluation
-from sgi.store.schema_version import SCHEMA_VERSION
-from sgi.store.text_codec import encode_json, encode_text
+from sgi.store.schema import SCHEMA_VERSION
 from sgi.store.transfer import ImportResult, export
 from support.runs import HOSTILE, add_run, contents
 

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.text.overlap import MAX_WORDS, is_verbatim, token_precision, word_diff
-from sgi.text.sentences import sentences
 from sgi.text.tokenizers import (
     content_words,
     mteval_words,
     normalise_answer,
     rouge_words,
+    sentences,
     unicode_words,
     word_tokens,
 )

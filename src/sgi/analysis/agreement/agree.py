@@ -81,7 +81,7 @@ class _LabelledMetric:
         }
 
     def weights(self, rows: Rows) -> Floats | None:
-        """Return 1/probability of these labelled rows; None if they are a random sample."""
+        """Return the weights of labelled rows, 1 / probability of being drawn; None for a random sample."""
         return None if self.probabilities is None else 1 / self.probabilities[rows]
 
     def estimate(
@@ -202,10 +202,11 @@ def _check(
         hint = "Give one label for each row; None for a row without a label."
         raise UsageError(f"{run.name} has {len(run.ids)} rows, but {len(values)} labels.", hint=hint)
     if threshold is not None and not math.isfinite(threshold):
-        raise UsageError(f"`threshold` is {threshold}.", hint="Give a finite number.")
+        raise UsageError(f"`threshold` cannot be {threshold}.", hint="Give a finite number.")
     if scale is not None and not -math.inf < scale[0] < scale[1] < math.inf:
         raise UsageError(
-            f"`scale` is {scale[0]} to {scale[1]}.", hint="Give two finite numbers, the lower one first."
+            f"`scale` cannot be {scale[0]} to {scale[1]}.",
+            hint="Give two finite numbers, the lower one first.",
         )
 
 

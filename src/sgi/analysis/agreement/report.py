@@ -58,7 +58,7 @@ class CorpusScore:
 
     @property
     def random(self) -> bool:
-        """Whether the labelled rows can be a random sample, judged by their scores."""
+        """Whether the scores of the labelled rows are consistent with a random sample of all rows."""
         return self.sampling is None or self.sampling.p > UNLIKELY
 
 
@@ -137,7 +137,7 @@ class AgreementReport:
 
 
 def rate_verdicts(result: MetricAgreement) -> Iterator[str]:
-    """Describe sensitivity, specificity and the corrected mean.
+    """Describe sensitivity, specificity and the corrected mean of a yes/no metric in words.
 
     >>> half = Estimate(0.5, None, 4)
     >>> next(rate_verdicts(MetricAgreement("squad_em", 8, {}, sensitivity=half, specificity=half)))
@@ -165,7 +165,7 @@ def number_verdicts(result: MetricAgreement, gaps: NDArray[np.float64]) -> Itera
 
 
 def class_verdicts(result: MetricAgreement) -> Iterator[str]:
-    """Describe the agreement of classes.
+    """Describe how well the classes of a metric agree with the labels.
 
     >>> confusion = {"b": {"a": 1, "b": 3}}
     >>> next(class_verdicts(MetricAgreement("factual_accuracy", 4, {}, confusion=confusion)))

@@ -7,22 +7,69 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from sgi.analysis.diagnosis.causes import CAUSES, Cause
+from sgi.analysis.diagnosis.causes import CAUSES, PLACEHOLDER, Cause, Condition, Rule
 from sgi.analysis.diagnosis.diagnosis_signals import SIGNALS
-from sgi.analysis.diagnosis.reachable import unreachable
-from sgi.analysis.diagnosis.rule import PLACEHOLDER, Condition, Rule
 from sgi.kernel.errors import UsageError
 from sgi.kernel.parsing import read_toml
 from sgi.kernel.short_text import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from sgi.analysis.diagnosis.causes import Operator
     from sgi.analysis.diagnosis.diagnosis_signals import Signal
-    from sgi.analysis.diagnosis.rule import Operator
+
+_LOWER = (">", ">=")
+
+
+def unreachable(rules: Sequence[Rule]) -> tuple[Rule, str] | None:
+    """Return the first rule that can never decide, with the reason; None if there is none.
+
+    A rule cannot decide if two of its conditions exclude each other, or if an earlier rule
+    holds whenever it holds.
+    """
+    for number, rule in enumerate(rules):
+        for one, other in combinations(rule.when, 2):
+            if _exclude(one, other):
+                return rule, f"{one.text!r} and {other.text!r} never hold together"
+        for earlier in rules[:number]:
+            if all(any(_implies(given, needed) for given in rule.when) for needed in earlier.when):
+                return (
+                    rule,
+                    f"it can never decide: rule {earlier.number} holds for the same rows and comes first",
+                )
+    return None
+
+
+def _implies(given: Condition, needed: Condition) -> bool:
+    """Return whether each row that meets a condition meets another one."""
+    if given.signal != needed.signal:
+        return False
+    if "is" in (given.operator, needed.operator):
+        return given.operator == needed.operator and given.value is needed.value
+    if (given.operator in _LOWER) != (needed.operator in _LOWER):
+        return False
+    bound, limit = cast("float", given.value), cast("float", needed.value)
+    beyond = bound > limit if given.operator in _LOWER else bound < limit
+    return beyond or (bound == limit and ("=" not in given.operator or "=" in needed.operator))
+
+
+def _exclude(one: Condition, other: Condition) -> bool:
+    """Return whether no row meets both conditions."""
+    if one.signal != other.signal:
+        return False
+    if "is" in (one.operator, other.operator):
+        return one.operator != other.operator or one.value is not other.value
+    if (one.operator in _LOWER) == (other.operator in _LOWER):
+        return False
+    low, high = (one, other) if one.operator in _LOWER else (other, one)
+    least, most = cast("float", low.value), cast("float", high.value)
+    return least > most or (least == most and not ("=" in low.operator and "=" in high.operator))
+
 
 MAX_RULES = 200
 MAX_CONDITIONS = 20
@@ -36,7 +83,7 @@ _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "unknown": No
 
 @dataclass(frozen=True)
 class Decision:
-    """The rule that decides on a row; without one, the reason."""
+    """The rule that gives the cause of a row, or the reason why no rule does."""
 
     rule: Rule | None
     reason: str = ""
@@ -64,7 +111,7 @@ class DecisionTable:
         return tuple(dict.fromkeys(names))
 
     def decide(self, signals: Mapping[str, Signal]) -> Decision:
-        """Return the first rule that holds. Without one, the reason names what is unknown.
+        """Return the first rule that holds, or a reason that names the unknown signals.
 
         A condition on an unknown signal is not met.
         """
@@ -83,12 +130,12 @@ class DecisionTable:
 
 @cache
 def built_in_table() -> DecisionTable:
-    """Return the table of this package."""
+    """Return the built-in decision table of this package."""
     return read_table(Path(str(files("sgi.data") / "diagnosis.toml")))
 
 
 def built_in_text() -> str:
-    """Return the file of the built-in table."""
+    """Return the text of the TOML file with the built-in decision table."""
     return (files("sgi.data") / "diagnosis.toml").read_text(encoding="utf-8")
 
 

@@ -37,7 +37,10 @@ _CHANGES: dict[str, tuple[Callable[[Sample], Sample], Fields]] = {
 
 @dataclass(frozen=True)
 class DerivedMetric(MetricWrapper):
-    """A metric of changed rows; ``change`` is ``reference_as_response`` or ``question_as_reference``."""
+    """A metric on rows with a replaced text.
+
+    ``change`` is ``reference_as_response`` or ``question_as_reference``.
+    """
 
     metric: AnyMetric
     change: str
@@ -48,12 +51,12 @@ class DerivedMetric(MetricWrapper):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The metric and the change."""
+        """The parameters: the metric, and the change that is made to the rows first."""
         return {"metric": self.metric.canonical, "change": self.change}
 
     @property
     def inner(self) -> AnyMetric:
-        """The metric of the changed rows."""
+        """The metric that scores the changed rows."""
         return self.metric
 
     def prepare(self, rows: Any, /) -> Any:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from sgi.analysis.diagnosis.causes import CAUSES
 from sgi.analysis.diagnosis.decision_table import DecisionTable, built_in_table
-from sgi.analysis.diagnosis.diagnosis import Diagnosis, RowDiagnosis
+from sgi.analysis.diagnosis.diagnosis import CauseGroup, CauseShare, Diagnosis, RowDiagnosis
 from sgi.analysis.diagnosis.diagnosis_signals import METRICS, SIGNALS, STORED, read_signals
-from sgi.analysis.diagnosis.doubt import find_doubt
-from sgi.analysis.diagnosis.shares import cause_groups, cause_shares
+from sgi.analysis.groups import NO_GROUP
 from sgi.engine.evaluate import run_outside_loop
-from sgi.engine.given_options import model_options
-from sgi.engine.open_resources import open_resources
+from sgi.engine.open_resources import model_options, open_resources
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.run_options import RunOptions
 from sgi.engine.run_recorder import require_texts
@@ -21,19 +22,111 @@ from sgi.engine.stored_options import require_local_models
 from sgi.kernel.clusters import unknown_column
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric_name
+from sgi.stats.intervals import NoInterval, interval_or_none
+from sgi.stats.means import mean_interval
 from sgi.store.row_query import column_reader, group_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
+    from sgi.analysis.diagnosis.causes import Cause, Rule
     from sgi.analysis.diagnosis.diagnosis_signals import Signal
-    from sgi.analysis.diagnosis.rule import Rule
+    from sgi.analysis.diagnosis.spans import Span
     from sgi.engine.progress import Listener
     from sgi.engine.run import Run
     from sgi.engine.run_options import EmbedderLike
     from sgi.kernel.metric import AnyMetric, Score, Scores
     from sgi.kernel.sample import Batch, Sample
+
+
+def cause_shares(
+    causes: Sequence[Cause | None], clusters: NDArray[np.int64], *, level: float = 0.95
+) -> tuple[CauseShare, ...]:
+    """Return the share of each cause among the diagnosed rows, the most frequent first.
+
+    Args:
+        causes: the cause of each row; None for a row that is not diagnosed.
+        clusters: the cluster number of each row, shape (n,).
+        level: the level of the intervals.
+    """
+    known = np.array([cause is not None for cause in causes], dtype=np.bool_)
+    clusters = clusters[known]
+    names = [cause for cause in causes if cause is not None]
+    shares = []
+    for cause in CAUSES:
+        values = np.array([name == cause for name in names], dtype=np.float64)
+        interval = mean_interval(values, clusters, low=0.0, high=1.0, level=level)
+        reason = interval.reason if isinstance(interval, NoInterval) else ""
+        mean = float(values.mean()) if names else None
+        shares.append(CauseShare(cause, int(values.sum()), mean, interval_or_none(interval), reason))
+    return tuple(sorted(shares, key=lambda share: -share.rows))
+
+
+def cause_groups(
+    rows: Sequence[RowDiagnosis], clusters: NDArray[np.int64], groups: Sequence[str | None]
+) -> tuple[CauseGroup, ...]:
+    """Return the shares of the causes in each group, in the order in which groups first appear."""
+    members: dict[str, list[int]] = {}
+    for row, group in enumerate(groups):
+        members.setdefault(NO_GROUP if group is None else group, []).append(row)
+    result = []
+    for name, positions in members.items():
+        causes = [rows[position].cause for position in positions]
+        shares = cause_shares(causes, clusters[positions])
+        result.append(CauseGroup(name, len(causes), sum(cause is not None for cause in causes), shares))
+    return tuple(result)
+
+
+SIGNALS_OF_DOUBT = (
+    "invalid_citations",
+    "contradicted_facts",
+    "wrong_citations",
+    "refusal",
+    "unsupported_sentences",
+    "grounding",
+)
+"""The signals that `find_doubt` reads, if the decision table has them."""
+
+_WRONG_CITATION = 0.9
+_REFUSAL = 0.5
+
+
+class Doubt(NamedTuple):
+    """A reason why a person should read a row that has no cause.
+
+    Attributes:
+        value: from 0 to 1; 1 for the rows to read first.
+        finding: what was found.
+        spans: the parts of the row that it is about.
+    """
+
+    value: float
+    finding: str
+    spans: tuple[Span, ...] = ()
+
+
+def find_doubt(signals: Mapping[str, Signal]) -> Doubt | None:
+    """Return the strongest reason to read a row; None if none of its signals is known."""
+    known = {name: signals[name] for name in SIGNALS_OF_DOUBT if name in signals}
+    for name, value, finding in (
+        ("invalid_citations", 1.0, "a citation names a passage that does not exist"),
+        ("contradicted_facts", 1.0, "a passage has another value or name: read it"),
+        ("wrong_citations", _WRONG_CITATION, "a cited passage may not support its statement: read it"),
+        ("refusal", _REFUSAL, "the response refuses; the passages may have the answer"),
+    ):
+        if name in known and known[name].value:
+            return Doubt(value, finding, known[name].spans)
+    grounding = known.get("grounding")
+    if grounding is None or grounding.value is None:
+        return None
+    unsupported = known.get("unsupported_sentences")
+    spans = unsupported.spans if unsupported else ()
+    finding = "may be unsupported: read it" if spans else "no error was found"
+    return Doubt(1 - float(grounding.value), f"{finding} (grounding {grounding.text})", spans)
+
 
 _MAX_GROUPS = 50
 
@@ -194,5 +287,7 @@ def _groups(run: Run, by: str) -> list[str | None]:
     value = column_reader(by, (metadata for metadata, _ in facts))
     groups = [group_name(value(*fact)) for fact in facts]
     if len(set(groups)) > _MAX_GROUPS:
-        raise UsageError(f"The column {by} has {len(set(groups)):,} values; at most {_MAX_GROUPS} groups.")
+        raise UsageError(
+            f"The column {by} has {len(set(groups)):,} values; at most {_MAX_GROUPS} are allowed."
+        )
     return groups

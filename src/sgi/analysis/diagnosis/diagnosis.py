@@ -53,7 +53,7 @@ class RowDiagnosis:
 
     @property
     def explanation(self) -> str:
-        """The findings in a row without a cause, or the reason for its cause."""
+        """Why the row has its cause; for a row without a cause, what was found in it."""
         return self.finding or self.because
 
     def to_dict(self) -> dict[str, Any]:
@@ -156,14 +156,14 @@ class Diagnosis(NotebookRepr):
         raise UnknownNameError(f"row of {self.run}", row_id)
 
     def of_cause(self, cause: str) -> tuple[RowDiagnosis, ...]:
-        """Return the rows with a cause, or the rows that are ``not diagnosed``, the highest doubt first."""
+        """Return the rows with this cause, or the ``not diagnosed`` rows, the most doubtful first."""
         check_cause(cause)
         rows = (row for row in self.rows if row.label == cause)
         return tuple(sorted(rows, key=lambda row: -(row.doubt or 0)))
 
     @property
     def to_read(self) -> tuple[RowDiagnosis, ...]:
-        """The rows without a cause whose doubt is known, the highest doubt first."""
+        """The rows without a cause that a person should read, the most doubtful first."""
         return tuple(row for row in self.of_cause(NOT_DIAGNOSED) if row.doubt is not None)
 
     def to_dict(self) -> dict[str, Any]:

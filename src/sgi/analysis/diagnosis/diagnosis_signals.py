@@ -53,7 +53,7 @@ class Signal:
 
     @property
     def text(self) -> str:
-        """The value for people: yes, no, a number, or ``unknown``."""
+        """The value of the signal as text: yes, no, a number, or ``unknown``."""
         if self.value is None:
             return "unknown"
         if isinstance(self.value, bool):

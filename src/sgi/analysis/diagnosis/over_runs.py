@@ -13,8 +13,7 @@ from sgi.analysis.diagnosis.causes import CAUSES, CORRECT, TITLES
 from sgi.analysis.systems import systems_of_runs
 from sgi.engine.summary import NotebookRepr
 from sgi.kernel.metric import Status
-from sgi.kernel.metric_column import STATUSES, MetricColumn
-from sgi.kernel.provenance import MetricProvenance
+from sgi.kernel.metric_column import STATUSES, MetricColumn, MetricProvenance
 from sgi.kernel.short_text import short_repr
 from sgi.stats.paired_tests import PairedDifference, holm, paired_differences
 

@@ -11,7 +11,7 @@ from sgi.kernel.sample import CONTEXTS, REFERENCE, RESPONSE
 from sgi.metrics.grounding.check_facts import Verdict, check_facts
 from sgi.metrics.grounding.facts import FactKind, Quantity
 from sgi.metrics.grounding.words import split_words
-from sgi.text.sentences import sentence_spans
+from sgi.text.tokenizers import sentence_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

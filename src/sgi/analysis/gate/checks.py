@@ -16,10 +16,9 @@ from sgi.analysis.planning import difference_source, mean_source
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.metric import COST_UNITS
-from sgi.stats.intervals import Interval, NoInterval
+from sgi.stats.intervals import Interval, NoInterval, ratio_of
 from sgi.stats.means import mean_interval
 from sgi.stats.percentiles import Percentile, percentile
-from sgi.stats.ratios import ratio_of
 from sgi.stats.sample_size import Claim, SampleSize
 
 if TYPE_CHECKING:

@@ -31,9 +31,8 @@ from sgi.analysis.gate.rules import (
 from sgi.engine.summarise import with_range
 from sgi.engine.summary import ratio_notes
 from sgi.kernel.errors import UnknownNameError, UsageError
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name, metric_names
-from sgi.kernel.short_text import short_repr
+from sgi.kernel.short_text import metric_label, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,6 +45,7 @@ COVERAGE = 0.95
 WORST = 5
 """Default number of rows listed for a failed rule."""
 _ALPHA = 0.05
+_NO_RULES = 'Give one, such as "faithfulness>=0.8", or a largest drop: `against` and `max_drop`.'
 
 Look = tuple[str, str]
 """The canonical string of a metric and the side of a rule; gates are counted by both."""
@@ -167,7 +167,7 @@ def gate(
             (Bonferroni), so that a run exactly at a limit passes one of them in at most 2.5 % of cases.
             Gates after the planned number fail. None: each interval is at 95 %.
         earlier: number of other runs gated before on these questions, by metric and side (see
-            ``sgi.store.gates``); None if unknown.
+            ``sgi.store.run_history``); None if unknown.
         worst: number of worst rows to list for each failed rule.
 
     Raises:
@@ -196,7 +196,7 @@ def gate(
 
 
 def look_of(run: Run, rule: Rule | Check) -> Look | None:
-    """Return the metric and side of a rule or check; None if the run does not have the metric."""
+    """Return the metric and the side of its limit in a rule or check; None if the run lacks it."""
     name, statistic = split_statistic(rule.name if isinstance(rule, Rule) else rule.metric)
     try:
         metric = run.metric(name).metric
@@ -222,7 +222,7 @@ def _add_drops(rules: tuple[Rule, ...], against: Run | None, max_drop: float | N
         names = dict.fromkeys([rule.metric for rule in rules] or against.metrics)
         rules += tuple(Rule(name, Condition.MAX_DROP, limit) for name in names if name not in own)
     if not rules:
-        raise UsageError("The gate has no rules.", hint='Give one, such as "faithfulness>=0.8".')
+        raise UsageError("The gate has no rules.", hint=_NO_RULES)
     has_drops = any(rule.condition is Condition.MAX_DROP for rule in rules)
     if (against is None) == has_drops:
         raise UsageError(_NO_BASELINE if has_drops else _NO_DROP, hint=_BOTH)

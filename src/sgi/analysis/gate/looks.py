@@ -8,7 +8,7 @@ from sgi.analysis.gate.gate import gate, look_of
 from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import StoreError
 from sgi.kernel.signature import canonical_json, digest
-from sgi.store.gates import earlier_looks, record_gate
+from sgi.store.run_history import earlier_looks, record_gate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -81,7 +81,7 @@ class Rule:
 
     @property
     def share(self) -> float | None:
-        """The share of the percentile, in (0, 1); None for a mean."""
+        """The percentile as a share, such as 0.95 for ``p95``; None for a mean."""
         return None if self.statistic == MEAN else int(self.statistic[1:]) / 100
 
     @property

@@ -10,8 +10,7 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
-from sgi.kernel.metric import Metric, MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.sample import RESPONSE
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ class Failure:
 def assertion_spec(
     name: str, *, needs: Fields = RESPONSE, details: type[object] = AssertionDetails
 ) -> MetricSpec:
-    """Return the spec of an assertion."""
+    """Return the metric spec of an assertion, whose values are 0 and 1."""
     guide = MetricHelp(
         Question.RULES,
         "1: the rule holds. 0: it does not; the details say why. The mean is the share of rows in which it "

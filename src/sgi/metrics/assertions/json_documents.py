@@ -214,7 +214,9 @@ def schema_check(schema: str) -> Callable[[Any], Failure | None]:
         raise ValueError(f"the schema has an error: {quote(str(error))}") from None
 
     if graph.unresolved:
-        raise ValueError(f"the schema has an error: {quote(graph.unresolved[0])!r} leads to no part of it")
+        raise ValueError(
+            f"the schema has an error: the reference {quote(graph.unresolved[0])!r} points to nothing in it"
+        )
 
     def first_error(value: object) -> Failure | None:
         steps = Steps(0, 0) if graph.is_small else graph.steps(value)
@@ -264,10 +266,10 @@ def with_schemas(table: Any, folder: Path | None, place: str) -> Any:
     where, name = f"{place}: {_KEY}", table[_KEY]
     if folder is None:
         raise UsageError(
-            f"{where}: a file can be named only in a file of definitions.", hint="Write schema = {…} instead."
+            f"{where}: this key is only allowed in a file of definitions.", hint="Write schema = {…} instead."
         )
     if "schema" in table:
-        raise UsageError(f"{where}: the definition has a schema, too.", hint="Leave out one of them.")
+        raise UsageError(f"{where}: `schema` is set, too.", hint="Leave out one of them.")
     if not isinstance(name, str) or not name.isprintable():
         raise UsageError(f"{where}: expected the name of a file.", hint=_HINT)
     path = folder / name

@@ -10,8 +10,7 @@ from sgi.kernel.details import closed
 from sgi.kernel.sample import LATENCY_MS
 from sgi.metrics.assertions.assertion import Assertion, AssertionDetails, Failure, assertion_spec
 from sgi.metrics.parameters import check_choice
-from sgi.text.sentences import sentences
-from sgi.text.tokenizers import unicode_words
+from sgi.text.tokenizers import sentences, unicode_words
 
 if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
@@ -73,9 +72,9 @@ class Length(Assertion):
             if type(value) is not int and not (name == "high" and value is None):
                 raise TypeError(f"{name} must be a whole number, not {value!r}")
         if self.low < 0:
-            raise ValueError(f"low must not be negative, as {self.low} is")
+            raise ValueError(f"low must be 0 or more, not {self.low}")
         if self.high is not None and self.high < self.low:
-            raise ValueError(f"high must be at least low, {self.low}, not {self.high}")
+            raise ValueError(f"high must not be below low ({self.low}), but is {self.high}")
 
     def failure(self, sample: Sample, /) -> Failure | None:
         """Return a failure with the length if it is outside the limits."""

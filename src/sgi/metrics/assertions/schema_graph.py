@@ -45,7 +45,7 @@ class _Parts(NamedTuple):
     items: list[Any]
 
     def at(self, place: str | int | None) -> Iterator[Any]:
-        """Yield the schemas of a property or of an item; None is a property that no schema names."""
+        """Yield the schemas of a property or of an item; None stands for an unnamed property."""
         if isinstance(place, int):
             return chain(self.positions[place : place + 1], self.items)
         if place is None or place not in self.named:
@@ -53,7 +53,7 @@ class _Parts(NamedTuple):
         return chain((self.named[place],), self.properties)
 
     def all(self) -> Iterator[Schema]:
-        """Yield all of these schemas."""
+        """Yield all schemas of the properties and items."""
         every = (self.named.values(), self.properties, self.other_properties, self.positions, self.items)
         return (each for each in chain.from_iterable(every) if isinstance(each, Mapping))
 
@@ -66,7 +66,7 @@ class SchemaGraph:
 
     >>> SchemaGraph({"allOf": [{"$ref": "#"}]})
     Traceback (most recent call last):
-    ValueError: the schema refers to itself without an end: '#'
+    ValueError: the schema has an endless chain of references: '#'
     >>> SchemaGraph({"items": {"$ref": "#"}}).steps([[], []])
     Steps(total=5, repeated=0)
     """
@@ -110,7 +110,7 @@ class SchemaGraph:
             return list(TopologicalSorter(self._same).static_order())
         except CycleError as error:
             name = next((self._names[node] for node in error.args[1] if node in self._names), "#")
-            raise ValueError(f"the schema refers to itself without an end: {quote(name)!r}") from None
+            raise ValueError(f"the schema has an endless chain of references: {quote(name)!r}") from None
 
     def _check_sizes(self) -> None:
         sizes: dict[int, int] = {}
@@ -119,7 +119,7 @@ class SchemaGraph:
             if sizes[node] > MAX_STEPS:
                 name = quote(self._names.get(node, "#"))
                 message = f"{name!r} expands to more than {MAX_STEPS:,} parts of the schema for one value"
-                raise ValueError(f"the schema takes too much work: {message}")
+                raise ValueError(f"a check with the schema would take too long: {message}")
 
     def _expanded_size(self) -> int:
         """Return the number of parts of the schema with all references expanded, at most `MAX_STEPS`."""
@@ -234,7 +234,7 @@ _META_SCHEMAS = ("http://json-schema.org/draft-", "https://json-schema.org/draft
 
 
 class References:
-    """The objects of a schema, and what their references lead to.
+    """The objects of a schema, and the objects that their references point to.
 
     If several objects have one address, or a reference is dynamic, it leads to all that it could mean, so
     that a count of the work is an upper bound.
@@ -283,7 +283,7 @@ class References:
         return base
 
     def targets(self, part: Schema) -> list[tuple[str, Schema]]:
-        """Return the objects that the references of an object lead to, each with its reference."""
+        """Return the objects that the references of an object point to, each with its reference."""
         found: list[tuple[str, Schema]] = []
         for key in REFERENCES:
             reference = part.get(key)

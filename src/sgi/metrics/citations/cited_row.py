@@ -37,7 +37,7 @@ class Target(NamedTuple):
 
 
 class Citation(NamedTuple):
-    """A citation with the indices of the statements that it cites; see `CitationEvidence`."""
+    """A citation, with the indices of the statements it belongs to; see `CitationEvidence`."""
 
     text: str
     start: int | None
@@ -195,7 +195,7 @@ class RowValue:
 
 
 def scores_of(rows: Sequence[RowValue]) -> Scores:
-    """Join the values of rows."""
+    """Convert the values of all rows to scores."""
     reasons = dict.fromkeys(row.reason for row in rows if row.value is None)
     return Scores.of(
         np.array([np.nan if row.value is None else row.value for row in rows], dtype=np.float64),

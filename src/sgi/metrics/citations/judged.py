@@ -10,8 +10,7 @@ from pydantic import BaseModel
 
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import MetricSpec
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import MetricHelp, MetricSpec, Question
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.citations.citation_map import (  # pydantic reads the annotations
     CitationEvidence,
@@ -47,7 +46,7 @@ _Question = tuple[int, tuple[int, ...]]
 
 
 class SetVerdict(BaseModel, frozen=True):
-    """Whether contexts together support a statement, by their indices, with the reason of the judge."""
+    """The judge's verdict whether some contexts together support a statement, with its reason."""
 
     statement: int
     contexts: tuple[int, ...]

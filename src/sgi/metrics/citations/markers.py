@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
-from sgi.kernel.metric import Metric, MetricSpec
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.citations.cited_row import BLANK, RowValue, cited_rows, scores_of
 from sgi.text.linear_pattern import check_pattern

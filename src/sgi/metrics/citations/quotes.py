@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
 from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
-from sgi.kernel.metric import MetricSpec
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import MetricHelp, MetricSpec, Question
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.citations.cited_row import BLANK, NO_PASSAGES, RowValue
 from sgi.metrics.citations.markers import OfMarkers

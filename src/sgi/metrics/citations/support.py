@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
-from sgi.kernel.metric import MetricSpec
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import MetricHelp, MetricSpec, Question
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.citations.citation_map import CitationMap, citation_map, precision_value, recall_value
 from sgi.metrics.citations.cited_row import NO_PASSAGES, RowValue
@@ -24,8 +23,7 @@ from sgi.metrics.parameters import check_share
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sgi.kernel.metric import EntailmentNeeds
-    from sgi.kernel.vectors import Features
+    from sgi.kernel.vectors import EntailmentNeeds, Features
     from sgi.metrics.citations.cited_row import CitedRow
 
 _ALCE = "Gao et al. (2023), Enabling large language models to generate text with citations (ALCE)"

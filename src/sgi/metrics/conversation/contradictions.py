@@ -9,13 +9,12 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
-from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question, Scores, Status
 from sgi.kernel.sample import RESPONSE, TURNS
 from sgi.metrics.grounding.check_facts import Verdict, check_facts
 from sgi.metrics.grounding.normalize_unicode import normalize_text
 from sgi.text.conversation import ASSISTANT, history
-from sgi.text.sentences import sentence_spans
+from sgi.text.tokenizers import sentence_spans
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

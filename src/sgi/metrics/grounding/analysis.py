@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sgi.metrics.grounding.analysed_text import ENGLISH, AnalysedText
 from sgi.metrics.grounding.check_facts import Verdict, check_facts
-from sgi.metrics.grounding.language_tables import language_of
+from sgi.metrics.grounding.language_tables import ENGLISH, AnalysedText, language_of
 from sgi.metrics.grounding.meta_statements import find_meta_statements, is_lead_in, is_small_talk
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.token_support import TokenSupport
 from sgi.metrics.grounding.words import split_words
-from sgi.text.sentences import sentence_spans
+from sgi.text.tokenizers import sentence_spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ from itertools import chain, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from sgi.metrics.grounding.analysed_text import AnalysedText, once_per_text
 from sgi.metrics.grounding.clauses import stems_in
+from sgi.metrics.grounding.language_tables import AnalysedText, once_per_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -122,7 +122,7 @@ def have_tables(texts: Sequence[str]) -> bool:
 
 @once_per_text
 def denials_of(text: str) -> tuple[Denial, ...]:
-    """Return the denials of the tables of a text, cached; most texts need not be read for this."""
+    """Return the denials in the tables of a text, cached; a fast check skips most texts."""
     return tables_of(text).denials if _DENIED.search(text) else ()
 
 
@@ -253,7 +253,7 @@ class _Record(NamedTuple):
         return (*self.above[-_MAX_DEPTH:], *(stems_in(text, *value) for value in texts))
 
     def cells(self, text: str) -> list[Cell]:
-        """Return the values."""
+        """Return the values of the record as cells."""
         label = self.label(text)
         return [Cell(*one.value, 0, (label, (one.key,))) for one in self.entries]
 
@@ -268,7 +268,7 @@ class _Record(NamedTuple):
                 yield Denial(one.start, end, self.row | own, self.row | joined)
 
     def said(self, text: str) -> Iterator[frozenset[str]]:
-        """Yield the keys with another value."""
+        """Yield the keys whose value is not "no" or "false"."""
         return (self.row | one.key for one in self.entries if not _NO.fullmatch(text, *one.value))
 
 

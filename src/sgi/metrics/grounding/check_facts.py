@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.cells import have_tables
 from sgi.metrics.grounding.clauses import Roles, stems_in
 from sgi.metrics.grounding.conflicts import cell_of_another, other_value, value_of_another
-from sgi.metrics.grounding.facts import Fact, Name, Quantity, Statement, overlaps
-from sgi.metrics.grounding.language_tables import has_aside
+from sgi.metrics.grounding.facts import ORDINAL, Fact, Name, Quantity, Statement, overlaps
+from sgi.metrics.grounding.language_tables import AnalysedText, has_aside
 from sgi.metrics.grounding.names_in_text import name_support, names_of, other_first_name
 from sgi.metrics.grounding.polarity import denied_attribute, opposite
-from sgi.metrics.grounding.units import ORDINAL
 from sgi.metrics.grounding.value_support import value_support, values_of
 
 if TYPE_CHECKING:

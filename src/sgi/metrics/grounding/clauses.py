@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import chain, compress
 from typing import TYPE_CHECKING
 
-from sgi.metrics.grounding.analysed_text import AnalysedText, once_per_text
+from sgi.metrics.grounding.language_tables import AnalysedText, once_per_text
 from sgi.metrics.grounding.words import split_words
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _ends(text: str) -> list[int]:
 
 
 def segment(text: str, fact: Fact, others: Sequence[Fact]) -> frozenset[str]:
-    """Return the words that belong to a value of an enumeration: up to a comma or "and" next to the others.
+    """Return the words around a value in a list, up to the comma or "and" on either side.
 
     >>> from sgi.metrics.grounding.value_support import values_of
     >>> text = "Plus costs 9 euros, Pro 19 euros."

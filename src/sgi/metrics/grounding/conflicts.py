@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.analysed_text import ENGLISH
 from sgi.metrics.grounding.cells import cell_at, have_tables, is_named_instead, tables_of
 from sgi.metrics.grounding.clauses import clause_at, segment, stems_between, stems_in
-from sgi.metrics.grounding.facts import Bound, DateFact, Identifier, Name, Quantity
-from sgi.metrics.grounding.language_tables import has_aside, language_named
-from sgi.metrics.grounding.units import CURRENCY, ORDINAL, scale_between
+from sgi.metrics.grounding.facts import (
+    CURRENCY,
+    ORDINAL,
+    Bound,
+    DateFact,
+    Identifier,
+    Name,
+    Quantity,
+    scale_between,
+)
+from sgi.metrics.grounding.language_tables import ENGLISH, has_aside, language_named
 from sgi.metrics.grounding.value_support import Match, agreement, comparable, states, values_of
 from sgi.metrics.grounding.words import fold, folded_words
 
@@ -30,7 +37,7 @@ _MOST_RIVALS, _MOST_STATED = 500, 20  # values of a passage and of a sentence th
 
 
 def other_value(sentence: str, fact: Fact, passages: Sequence[str], roles: Roles) -> tuple[int, Match] | None:
-    """Return the value that a passage has in the place of a sentence's value, which no passage has.
+    """Return the value of a passage that contradicts a sentence's value, which no passage has.
 
     It has the same unit, or counts the same thing, and its clause has at least 2/5 of the words around the
     fact. The same amount in another currency needs no such words.
@@ -100,7 +107,7 @@ def _comparable(number: Quantity, other: Quantity) -> bool:
 def value_of_another(
     sentence: str, fact: Fact, passages: Sequence[str], question: str, roles: Roles
 ) -> tuple[int, Match] | None:
-    """Return a passage's value for the subject of a sentence, if it states the fact of another subject.
+    """Return a passage's value for a sentence's subject, if the sentence has another subject's value.
 
     All places of the fact must be in enumerations: clauses, or short neighbouring lines, with another value
     of the same kind. The words around the fact are compared with the words around each value. The fact

@@ -13,19 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def content_word_precision(response: str, passages: Iterable[str]) -> float:
-    """Return the share of the response's content words whose stem is in a passage; NaN without such words.
+def content_word_precisions(rows: Iterable[tuple[str, Iterable[str]]]) -> list[float]:
+    """Return the share of content words whose stem is in a passage, for each (response, passages) row.
 
-    Each occurrence of a word counts.
+    Each occurrence of a word counts; NaN for a response without such words. Equal texts are split once.
 
-    >>> content_word_precision("The towers are old and tall.", ["A tall tower."]).__round__(3)
+    >>> content_word_precisions([("The towers are old and tall.", ["A tall tower."])])[0].__round__(3)
     0.667
     """
-    return content_word_precisions([(response, passages)])[0]
-
-
-def content_word_precisions(rows: Iterable[tuple[str, Iterable[str]]]) -> list[float]:
-    """Return the `content_word_precision` of each (response, passages) row; equal texts are split once."""
     words_of, stems_of = cache(split_words), cache(distinct_stems)
     shares = []
     for response, passages in rows:

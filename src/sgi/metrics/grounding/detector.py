@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, get_args
 import numpy as np
 
 from sgi.kernel.entailment_profile import EntailmentProfile, profile_or_default
-from sgi.kernel.metric import SCORE, Metric, MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import SCORE, Metric, MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.grounding.evidence_map import EvidenceMap, Finding
 from sgi.metrics.grounding.explain import SentenceScore, build_evidence_map
@@ -28,9 +27,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.kernel.metric import EntailmentNeeds
     from sgi.kernel.sample import Batch
-    from sgi.kernel.vectors import Features
+    from sgi.kernel.vectors import EntailmentNeeds, Features
     from sgi.metrics.grounding.analysis import ResponseAnalysis
 
 _CITATION = "our own, the worst stretch of lexical and factual support; trained on labelled rows"

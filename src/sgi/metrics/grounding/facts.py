@@ -1,16 +1,77 @@
-"""Types of facts: numbers, dates, identifiers and names in a text, which can be checked."""
+"""Types of facts: numbers, dates, identifiers and names in a text; units and currencies."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sgi.metrics.grounding.units import Unit
+
+class Unit(NamedTuple):
+    """A unit: its dimension, canonical name, and conversion to the base unit: (value + offset) · factor.
+
+    A currency has the name of its ISO code, or of several currencies: "$" may be any dollar.
+    """
+
+    dimension: str
+    name: str
+    factor: float = 1.0
+    offset: float = 0.0
+
+
+CURRENCY, DEGREE, POINTS, SHARE, TIME = "currency", "degree", "points", "share", "time"
+
+ORDINAL = Unit("ordinal", "ordinal")
+"""The unit of "13th"."""
+
+_GROUPS = {
+    "$": frozenset(("usd", "cad", "aud", "nzd", "hkd", "sgd", "twd", "mxn")),
+    "¥": frozenset(("jpy", "cny")),
+    "kr": frozenset(("sek", "nok", "dkk", "isk")),
+    "cent": frozenset(("usd", "eur", "cad", "aud", "nzd", "$", "gbp", "zar")),
+}
+
+
+@lru_cache(maxsize=1)
+def symbols() -> dict[str, tuple[Unit, ...]]:
+    """Return the units of each symbol; symbols are the same in all languages.
+
+    >>> [unit.name for unit in symbols()["km"]], [unit.name for unit in symbols()["$"]]
+    (['km'], ['$'])
+    """
+    table: dict[str, tuple[Unit, ...]] = {}
+    for line in (files("sgi") / "data" / "units.csv").read_text(encoding="utf-8").splitlines()[1:]:
+        dimension, name, factor, offset, written = line.split(";")
+        unit = Unit(dimension, name, float(factor), float(offset or 0))
+        for symbol in dict.fromkeys([*written.split(), *([name] if dimension == CURRENCY else ())] or [""]):
+            table[symbol] = (*table.get(symbol, ()), unit)
+    return table
+
+
+def scale_between(unit: Unit, other: Unit) -> tuple[float, float] | None:
+    """Return (a, b) such that a value x of ``other`` is a·x + b in ``unit``; None if they cannot be compared.
+
+    >>> km, mile = Unit("length", "km", 1000.0), Unit("length", "mile", 1609.344)
+    >>> scale_between(km, mile), scale_between(km, Unit("mass", "g"))
+    ((1.609344, 0.0), None)
+    """
+    if unit.dimension != other.dimension:
+        return None
+    if unit.dimension == CURRENCY and not _may_be_same(unit.name, other.name):
+        return None
+    ratio = other.factor / unit.factor
+    return ratio, other.offset * ratio - unit.offset
+
+
+def _may_be_same(name: str, other: str) -> bool:
+    """Return whether two currencies are the same, or one is a group with the other in it."""
+    return name == other or other in _GROUPS.get(name, ()) or name in _GROUPS.get(other, ())
 
 
 class FactKind(StrEnum):
@@ -109,7 +170,7 @@ class Name(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Identifier(Fact):
-    """A code, version or telephone number: equal, or not there."""
+    """A code, version or telephone number: only an equal one supports it."""
 
     kind = FactKind.IDENTIFIER
 

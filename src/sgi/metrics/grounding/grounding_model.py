@@ -101,7 +101,7 @@ class GroundingModel(BaseModel, frozen=True, extra="forbid"):
 
 @lru_cache(maxsize=1)
 def grounding_model() -> GroundingModel:
-    """Load the model that is part of the package."""
+    """Load the fitted grounding model, which is part of the package."""
     return GroundingModel.model_validate_json((files("sgi") / "data" / FILE).read_bytes())
 
 

@@ -6,9 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.analysed_text import ENGLISH
 from sgi.metrics.grounding.facts import merge_spans
-from sgi.metrics.grounding.language_tables import language_of
+from sgi.metrics.grounding.language_tables import ENGLISH, language_of
 from sgi.metrics.grounding.words import word_set
 from sgi.text.refusal_clauses import find_denials
 

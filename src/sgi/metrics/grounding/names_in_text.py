@@ -7,9 +7,8 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.facts import Name, merge_spans, overlaps
-from sgi.metrics.grounding.language_tables import any_of, language_of
+from sgi.metrics.grounding.language_tables import any_of, language_of, once_per_text
 from sgi.metrics.grounding.value_support import Match
 from sgi.metrics.grounding.words import fold, folded_words, same_things, word_set
 

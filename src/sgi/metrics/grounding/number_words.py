@@ -6,8 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.analysed_text import ENGLISH, once_per_text
-from sgi.metrics.grounding.language_tables import any_of, first_letters
+from sgi.metrics.grounding.language_tables import ENGLISH, any_of, first_letters, once_per_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +22,10 @@ _FOUR, _SIX, _TEN, _TWENTY = 4, 6, 10, 20
 
 
 class SpeltNumber(NamedTuple):
-    """A number in words, from character ``start`` to ``end``; ``step`` is its last scale, or 1."""
+    """A number in words, from character ``start`` to ``end``.
+
+    ``step`` is the value of its last scale word, such as 1,000 for "thousand", or 1.
+    """
 
     start: int
     end: int

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from sgi.metrics.grounding.analysed_text import AnalysedText
+from sgi.metrics.grounding.language_tables import AnalysedText
 from sgi.metrics.grounding.words import split_words
-from sgi.text.sentences import sentence_spans
+from sgi.text.tokenizers import sentence_spans
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

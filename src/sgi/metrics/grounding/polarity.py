@@ -7,11 +7,17 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.analysed_text import AnalysedText, once_per_text
 from sgi.metrics.grounding.cells import denials_of
 from sgi.metrics.grounding.clauses import clause_at, clauses_of
 from sgi.metrics.grounding.facts import overlaps
-from sgi.metrics.grounding.language_tables import any_of, first_letters, has_aside, language_of
+from sgi.metrics.grounding.language_tables import (
+    AnalysedText,
+    any_of,
+    first_letters,
+    has_aside,
+    language_of,
+    once_per_text,
+)
 from sgi.metrics.grounding.number_words import runs_of_letters
 from sgi.metrics.grounding.value_support import Match
 from sgi.metrics.grounding.words import split_words

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sgi.metrics.grounding.analysed_text import ENGLISH, AnalysedText
 from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
 from sgi.metrics.grounding.cells import with_bars
-from sgi.metrics.grounding.language_tables import language_of
+from sgi.metrics.grounding.language_tables import ENGLISH, AnalysedText, language_of
 from sgi.metrics.grounding.normalize_unicode import PlainText, normalize_text
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.row_language import choose_language
@@ -42,18 +41,18 @@ class Passages:
 
     @classmethod
     def of(cls, contexts: Iterable[str]) -> Passages:
-        """Normalise the texts; they are read as English texts."""
+        """Normalise the passages, for analysis by the rules of English."""
         plain = [normalize_text(with_bars(text)) for text in contexts]
         positions = tuple(at for at, text in enumerate(plain) if text.text.strip())
         return cls(tuple(_in_language(plain[at], ENGLISH) for at in positions), positions)
 
     def in_language(self, code: str) -> Passages:
-        """Return the passages as texts of another language."""
+        """Return the same passages, for analysis by the rules of another language."""
         return Passages(tuple(_in_language(plain, code) for plain in self.texts), self.positions)
 
     @cached_property
     def index(self) -> PassageIndex:
-        """The index of the words."""
+        """The index of the words of all passages."""
         return PassageIndex.of([plain.text for plain in self.texts])
 
     def forget(self) -> None:
@@ -118,7 +117,7 @@ class PreparedRow:
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """The index of each of these passages in the row's contexts."""
+        """The index of each passage that is not blank in the row's contexts."""
         return self.source.positions
 
     @cached_property

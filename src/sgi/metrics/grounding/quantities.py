@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sgi.metrics.grounding.facts import Bound, Identifier, Quantity
+from sgi.metrics.grounding.facts import CURRENCY, ORDINAL, TIME, Bound, Identifier, Quantity, symbols
 from sgi.metrics.grounding.language_tables import language_of
 from sgi.metrics.grounding.unit_reader import LOOK_BACK, patterns_of
-from sgi.metrics.grounding.units import CURRENCY, ORDINAL, TIME, symbols
 from sgi.metrics.grounding.words import word_set
 from sgi.metrics.grounding.written_numbers import figures
 

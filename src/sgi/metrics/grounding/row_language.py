@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.analysed_text import ENGLISH, once_per_text
-from sgi.metrics.grounding.language_tables import CODES, language_named
+from sgi.metrics.grounding.language_tables import CODES, ENGLISH, language_named, once_per_text
 from sgi.metrics.grounding.words import split_words, word_parts
 from sgi.text.language import LANGUAGE_NAMES, has_other_letters, most_probable_language
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sgi.metrics.grounding.analysed_text import ENGLISH
 from sgi.metrics.grounding.check_facts import Verdict
 from sgi.metrics.grounding.facts import FactKind
-from sgi.metrics.grounding.language_tables import language_of
+from sgi.metrics.grounding.language_tables import ENGLISH, language_of
 from sgi.metrics.grounding.token_support import worst_window
 from sgi.metrics.grounding.words import LONGEST_RUN
 

@@ -208,7 +208,7 @@ class _Pairs(NamedTuple):
         return cls(tuple(pairwise(stems)), np.where(before < 0, none, before), after)
 
     def within(self, passage: Words) -> NDArray[np.bool_]:
-        """Return which words are in a pair that the passage has."""
+        """Return which words belong to a word pair that also occurs in the passage."""
         has = np.array([pair in passage.pairs for pair in self.pairs] + [False], dtype=np.bool_)
         return np.asarray(has[self.before] | has[self.after])
 

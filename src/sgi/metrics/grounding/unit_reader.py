@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from sgi.metrics.grounding.facts import CURRENCY, POINTS, SHARE, TIME, Unit, symbols
 from sgi.metrics.grounding.language_tables import any_of
-from sgi.metrics.grounding.units import CURRENCY, POINTS, SHARE, TIME, Unit, symbols
 
 if TYPE_CHECKING:
     from sgi.metrics.grounding.language_tables import Language

@@ -9,13 +9,27 @@ from itertools import combinations
 from math import isclose
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.dates import dates
-from sgi.metrics.grounding.facts import Bound, DateFact, Fact, Identifier, Quantity, merge_spans, overlaps
-from sgi.metrics.grounding.language_tables import language_of
+from sgi.metrics.grounding.facts import (
+    CURRENCY,
+    DEGREE,
+    ORDINAL,
+    POINTS,
+    SHARE,
+    Bound,
+    DateFact,
+    Fact,
+    Identifier,
+    Quantity,
+    Unit,
+    merge_spans,
+    overlaps,
+    scale_between,
+    symbols,
+)
+from sgi.metrics.grounding.language_tables import language_of, once_per_text
 from sgi.metrics.grounding.number_words import may_have_number_words
 from sgi.metrics.grounding.quantities import identifiers, quantities
-from sgi.metrics.grounding.units import CURRENCY, DEGREE, ORDINAL, POINTS, SHARE, Unit, scale_between, symbols
 from sgi.metrics.grounding.words import folded_words, same_things
 
 if TYPE_CHECKING:
@@ -58,7 +72,7 @@ class Match(NamedTuple):
 
     @classmethod
     def at(cls, fact: Fact, how: str) -> Match:
-        """Return the match of a fact of the passage."""
+        """Build the match from the passage's fact that states or contradicts the checked fact."""
         return cls(fact.text, fact.start, fact.end, how)
 
 

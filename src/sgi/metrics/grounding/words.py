@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.metrics.grounding.analysed_text import ENGLISH, once_per_text
-from sgi.metrics.grounding.language_tables import language_named, language_of
+from sgi.metrics.grounding.language_tables import ENGLISH, language_named, language_of, once_per_text
 from sgi.metrics.grounding.number_words import number_of_word
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class Words:
         return len(self.stems)
 
     def part(self, words: slice, start: int) -> Words:
-        """Return some of the words, with positions in the part of the text that begins at ``start``."""
+        """Return the words of a part of the text that begins at ``start``, with positions in this part."""
         starts, ends = self.starts[words] - start, self.ends[words] - start
         return Words(starts, ends, self.stems[words], self.content[words])
 

@@ -7,9 +7,8 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.analysed_text import ENGLISH
-from sgi.metrics.grounding.facts import overlaps
-from sgi.metrics.grounding.language_tables import any_of, first_letters
+from sgi.metrics.grounding.facts import CURRENCY, DEGREE, ORDINAL, SHARE, TIME, overlaps, symbols
+from sgi.metrics.grounding.language_tables import ENGLISH, any_of, first_letters
 from sgi.metrics.grounding.number_words import runs_of_letters, spelt_numbers
 from sgi.metrics.grounding.unit_reader import (
     LOOK_BACK,
@@ -21,7 +20,6 @@ from sgi.metrics.grounding.unit_reader import (
     unit_at,
     with_unit,
 )
-from sgi.metrics.grounding.units import CURRENCY, DEGREE, ORDINAL, SHARE, TIME, symbols
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -257,7 +255,7 @@ NUMBER = re.compile(
 
 
 class Numeral(NamedTuple):
-    """A number, the value of one step of its last digit, and another reading of its marks."""
+    """A number in a text: its value, the step of its last digit, and its other possible value."""
 
     value: float
     step: float
@@ -265,7 +263,7 @@ class Numeral(NamedTuple):
 
 
 def read_number(match: re.Match[str], language: Language) -> Numeral:
-    """Read a match of `NUMBER`; the mark of three last digits is read by the rules of the language.
+    """Parse a match of `NUMBER`; the language decides whether "1.250" means 1.25 or 1,250.
 
     >>> from sgi.metrics.grounding.language_tables import language_named
     >>> [read_number(NUMBER.match("1.250"), language_named(code)).value for code in ("en", "de")]

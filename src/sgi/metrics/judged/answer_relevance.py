@@ -11,14 +11,12 @@ from pydantic import BaseModel, Field, ValidationInfo, model_validator
 from sgi.geometry.angles import cosine
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import QUESTION, RESPONSE
 from sgi.metrics.complete_rows import unread_reasons
 from sgi.metrics.judged.claims import blank
-from sgi.metrics.judged.passage_parts import pieces
-from sgi.metrics.judged.reply_types import Flag, Quarters, Reason, Statement
+from sgi.metrics.judged.reply_types import Flag, Quarters, Reason, Statement, pieces
 from sgi.metrics.parameters import check_choice
 from sgi.text.read_share import unread_by_model
 

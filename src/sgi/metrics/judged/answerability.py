@@ -10,13 +10,11 @@ from pydantic import BaseModel
 
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import CONTEXTS, QUESTION
 from sgi.metrics.judged.claims import blank
-from sgi.metrics.judged.passage_parts import portions
-from sgi.metrics.judged.reply_types import Binary, Reason
+from sgi.metrics.judged.reply_types import Binary, Reason, portions
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -14,8 +14,16 @@ from sgi.kernel.errors import JudgeMalformedError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import Scores
 from sgi.kernel.prompts import Example, Prompt, ReplyModel, Verdict, Verdicts
-from sgi.metrics.judged.passage_parts import MOST_ENTRIES, Portion, pieces, portions, question_section
-from sgi.metrics.judged.reply_types import Binary, Reason, Statement
+from sgi.metrics.judged.reply_types import (
+    MOST_ENTRIES,
+    Binary,
+    Portion,
+    Reason,
+    Statement,
+    pieces,
+    portions,
+    question_section,
+)
 from sgi.metrics.parameters import check_choice
 
 if TYPE_CHECKING:

@@ -10,13 +10,19 @@ from pydantic import BaseModel
 
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import MetricSpec, Scores, Status
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import MetricHelp, MetricSpec, Question, Scores, Status
 from sgi.kernel.prompts import Example, Prompt, Verdict, Verdicts
 from sgi.kernel.sample import CONTEXTS, QUESTION
 from sgi.metrics.judged.claims import blank
-from sgi.metrics.judged.passage_parts import MOST_ENTRIES, portions, question_section, reference_section
-from sgi.metrics.judged.reply_types import Flag, Percentage, Reason
+from sgi.metrics.judged.reply_types import (
+    MOST_ENTRIES,
+    Flag,
+    Percentage,
+    Reason,
+    portions,
+    question_section,
+    reference_section,
+)
 from sgi.metrics.parameters import check_choice
 
 if TYPE_CHECKING:

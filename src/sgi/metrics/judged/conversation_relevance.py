@@ -10,8 +10,7 @@ from pydantic import BaseModel
 
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.prompts import Example, Prompt, ReplyModel, estimated_tokens
 from sgi.kernel.sample import QUESTION, RESPONSE, TURNS
 from sgi.metrics.complete_rows import blank_reasons

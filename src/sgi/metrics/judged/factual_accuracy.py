@@ -11,12 +11,10 @@ from pydantic import BaseModel
 
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import REFERENCE, RESPONSE
-from sgi.metrics.judged.passage_parts import question_section, reference_section
-from sgi.metrics.judged.reply_types import Percentage, Reason
+from sgi.metrics.judged.reply_types import Percentage, Reason, question_section, reference_section
 from sgi.metrics.parameters import checked_weights
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from sgi.kernel.metric import MetricSpec
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import MetricHelp, MetricSpec, Question
 from sgi.kernel.sample import CONTEXTS, REFERENCE, RESPONSE
 from sgi.metrics.judged.claims import ClaimDetails, ClaimSupport
 

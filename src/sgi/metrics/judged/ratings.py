@@ -10,12 +10,10 @@ from pydantic import BaseModel
 
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import MetricSpec, Scores, Status
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import MetricHelp, MetricSpec, Question, Scores, Status
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE
-from sgi.metrics.judged.passage_parts import portions
-from sgi.metrics.judged.reply_types import Rating, Reason
+from sgi.metrics.judged.reply_types import Rating, Reason, portions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,8 +15,7 @@ from pydantic import BaseModel, BeforeValidator, create_model
 
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import Field
 from sgi.kernel.short_text import quote
@@ -235,7 +234,7 @@ def _checked_scale(scale: object) -> tuple[tuple[int, str], ...]:
     for text in texts:
         _check_text(text, "scale")
         if text and texts.count(text) > 1:
-            raise ValueError(f"scale describes two values as {quote(text)!r}")
+            raise ValueError(f"scale gives two values the same description {quote(text)!r}")
     return tuple(sorted((pair[0], pair[1].strip()) for pair in pairs))
 
 

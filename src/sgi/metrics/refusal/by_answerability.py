@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question, Scores, Status
 from sgi.kernel.sample import ANSWERABLE, CONTEXTS, QUESTION, RESPONSE
 from sgi.metrics.judged.answerability import (
     BLANK_QUESTION,

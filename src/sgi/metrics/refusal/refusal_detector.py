@@ -12,8 +12,7 @@ from pydantic import BaseModel, Field, model_validator
 from typing_extensions import TypedDict
 
 from sgi.kernel.details import JudgedDetails, closed
-from sgi.kernel.metric import Metric, MetricSpec, Scores
-from sgi.kernel.metric_help import MetricHelp, Question
+from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.sample import RESPONSE
 from sgi.text.language import LANGUAGE_NAMES, other_language
 from sgi.text.refusal_clauses import DENIALS, AnalysedResponse, Role, analyse_response, refusal_patterns
@@ -227,7 +226,7 @@ class RefusalModel(BaseModel, frozen=True, extra="forbid"):
 
 @lru_cache(maxsize=1)
 def refusal_model() -> RefusalModel:
-    """Load the model that is part of the package."""
+    """Load the fitted refusal model, which is part of the package."""
     return RefusalModel.model_validate_json((files("sgi") / "data" / FILE).read_bytes())
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sgi.kernel.errors import ModelCorruptError, UnknownNameError
-from sgi.kernel.names import TORCH
+from sgi.kernel.short_text import TORCH
 from sgi.models.embedder.long_texts import LONG_TEXTS, LongTexts
 from sgi.models.embedder.onnx_embedder import OnnxEmbedder
 from sgi.models.embedder.torch_embedder import TorchEmbedder

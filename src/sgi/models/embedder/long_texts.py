@@ -84,7 +84,7 @@ class WindowedTexts(NamedTuple):
 
     @property
     def finished(self) -> NDArray[np.int64]:
-        """The number of texts whose last window each input is, shape (inputs,)."""
+        """For each input, the number of texts of which it is the last window, shape (inputs,)."""
         return np.bincount([own[-1] for own in self.members], minlength=len(self.inputs))
 
     def pool(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:

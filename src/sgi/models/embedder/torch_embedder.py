@@ -99,7 +99,7 @@ class TorchEmbedder(TorchModel):
                     vectors[list(windows)] = self._read_windows(model, list(windows.values()))
         except TypeError as error:
             raise EmbedderError(
-                f"{self.name} refused a text.", hint="A text must be valid Unicode."
+                f"{self.name} cannot tokenize a text.", hint="A text must be valid Unicode."
             ) from error
         except RuntimeError as error:  # for example, out of memory
             raise EmbedderError(f"{self.name} failed: {error}.") from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.entailment_profile import EntailmentProfile, find_profile
 from sgi.kernel.errors import ModelMissingError, UsageError
-from sgi.kernel.names import TORCH
+from sgi.kernel.short_text import TORCH
 from sgi.models.batching import usable_cores
 from sgi.models.entailment.entailment_labels import LabelMap
 from sgi.models.entailment.windowed_entailment import WindowedEntailment
@@ -146,7 +146,7 @@ def _split_labels(name: str | Path, labels: Sequence[str] | None) -> tuple[str |
     if labels is not None:
         raise UsageError(
             f"The name {name} contains labels, and the argument `labels` is set too.",
-            hint="Give the labels in one of both places.",
+            hint="Give the labels either in the name or in `labels`.",
         )
     return match["name"], tuple(label.strip() for label in match["labels"].split(","))
 

@@ -60,7 +60,7 @@ class Frame(NamedTuple):
         if not first or not second or second[0] <= first[-1] + 1:
             message = "The tokenizer puts no special token between two texts."
             raise ModelCorruptError(
-                message, hint="Name an entailment model together with the tokenizer of its training."
+                message, hint="Name an entailment model with the tokenizer that it was trained with."
             )
 
         def cut(start: int, stop: int) -> Stretch:

@@ -293,7 +293,7 @@ class TorchTokenNetwork(TorchModel):
                 encoding = tokenizer([text.strip() for text in texts], truncation=False, verbose=False)
         except TypeError as error:
             raise EmbedderError(
-                f"{self.name} refused a text.", hint="A text must be valid Unicode."
+                f"{self.name} cannot tokenize a text.", hint="A text must be valid Unicode."
             ) from error
         return [np.asarray(ids, dtype=np.int64) for ids in encoding["input_ids"]]
 

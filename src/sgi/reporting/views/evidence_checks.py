@@ -37,7 +37,7 @@ class Quote(NamedTuple):
 
 
 class Check(NamedTuple):
-    """The check of a fact of a sentence, or of a citation of it by one passage.
+    """The check of a fact against the passages, or of a citation against one passage.
 
     ``kind`` is ``number``, ``date``, ``name``, …; "" for a citation, whose ``text`` is its marker. ``quote``
     is the text of the passage that contradicts a fact, if there is text around it.
@@ -51,7 +51,7 @@ class Check(NamedTuple):
 
     @property
     def sign(self) -> str:
-        """The sign of the verdict."""
+        """The symbol of the verdict, such as a tick or a cross."""
         return _FACT_SIGNS[self.verdict] if self.kind else CITATION_VERDICTS[self.verdict][0]
 
 

@@ -66,7 +66,7 @@ _AROUND = " \t\n\r\u00a0\u202f,;:"  # not marked at the ends of a part
 
 
 class Stretch(NamedTuple):
-    """A part of a sentence; ``verdict`` is empty if it is supported and not a citation marker."""
+    """A part of a sentence with its verdict; a supported part without a marker has an empty one."""
 
     text: str
     verdict: str = ""
@@ -74,7 +74,7 @@ class Stretch(NamedTuple):
 
     @property
     def sign(self) -> str:
-        """The sign of the verdict on a citation marker; "" for other parts."""
+        """The symbol of the verdict on a citation marker; "" for other parts."""
         return CITATION_VERDICTS.get(self.verdict, ("",))[0]
 
 

@@ -11,16 +11,15 @@ from sgi.engine.stored_runs import grouped_run
 from sgi.engine.summarise import class_keys
 from sgi.kernel.clusters import Weighting  # noqa: TC001 - stored views are read by the types of the fields
 from sgi.kernel.errors import UnknownNameError
-from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
-from sgi.kernel.short_text import short_repr
+from sgi.kernel.short_text import metric_label, short_repr
 from sgi.store.row_query import column_reader, group_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.analysis.groups import Group
-    from sgi.reporting.views.scored_rows import ScoredRows
+    from sgi.reporting.views.headline import ScoredRows
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 

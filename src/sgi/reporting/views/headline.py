@@ -10,7 +10,8 @@ import numpy as np
 from sgi.analysis.groups import group_by
 from sgi.engine.calibration_check import CalibrationCheck  # noqa: TC001 - the same
 from sgi.engine.cascade import CascadeSummary  # noqa: TC001 - the JSON API reads the fields of the type
-from sgi.engine.summarise import metric_summary
+from sgi.engine.stored_runs import whole_run
+from sgi.engine.summarise import class_keys, metric_summary, with_range
 from sgi.engine.summary import Summary, ratio_notes, reasons_without_interval, verbatim_notes
 from sgi.kernel.clusters import (
     DEFAULT_CLUSTERING,
@@ -18,17 +19,46 @@ from sgi.kernel.clusters import (
     Weighting,
 )
 from sgi.kernel.short_text import short_repr
-from sgi.reporting.views.scored_rows import scored_rows
+from sgi.store.row_query import group_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+    from pydantic import JsonValue
+
+    from sgi.engine.run import Run
     from sgi.engine.summary import MetricSummary
-    from sgi.reporting.views.scored_rows import ScoredRows
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.stats.confounds import Baseline
     from sgi.stats.intervals import Interval
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """The scored rows of a run; labels are 1, 0, or −1 if unknown. Rows can share a metadata mapping."""
+
+    run: Run
+    labels: NDArray[np.int8]
+    metadata: tuple[Mapping[str, JsonValue], ...]
+    classes: Mapping[str, Sequence[str | None]]
+
+    __repr__ = short_repr
+
+    @property
+    def metrics(self) -> tuple[MetricColumn, ...]:
+        """The metrics of the run, in the requested order, each with its range if known."""
+        return tuple(map(with_range, self.run.metrics.values()))
+
+
+def scored_rows(database: Database, record: RunRecord) -> ScoredRows:
+    """Read the scored rows of a run."""
+    run, labels, metadata, classes = whole_run(database, record, class_keys(record.metrics))
+    codes = np.fromiter((-1 if label is None else label for label in labels), np.int8, len(labels))
+    named = {metric: list(map(group_name, values)) for metric, values in classes.items()}
+    return ScoredRows(run, codes, tuple(metadata), named)
 
 
 _STORED = (
@@ -149,7 +179,7 @@ def _partial(record: RunRecord) -> str:
 
 @dataclass(frozen=True)
 class RefusalCounts:
-    """Responses to questions of one kind.
+    """Counts of the responses to answerable, or to unanswerable, questions.
 
     Attributes:
         refused: number of refusals.
@@ -167,7 +197,7 @@ class RefusalCounts:
 
     @property
     def answered_interval(self) -> Interval | None:
-        """The interval of the share of answers."""
+        """The 95 % interval of the share of these questions that got an answer."""
         if self.interval is None:
             return None
         return replace(self.interval, low=1 - self.interval.high, high=1 - self.interval.low)
@@ -236,5 +266,5 @@ def headline_notes(headline: Headline) -> Iterator[str]:
     if headline.copies:
         yield (
             f"In {headline.copies:,} labelled rows the response equals the reference,"
-            " so reference-based metrics separate the labels trivially."
+            " so reference-based metrics give these rows their highest value, whatever the label."
         )

@@ -13,8 +13,8 @@ from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric as metric_called
 from sgi.kernel.sample import Field
 from sgi.reporting.views.row_view import Row, sample_views
-from sgi.stats.bootstrap import has_spread
 from sgi.stats.effects import pearson, ranks, spearman
+from sgi.stats.intervals import has_spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.kernel.metric_column import MetricColumn
+    from sgi.reporting.views.headline import ScoredRows
     from sgi.reporting.views.row_view import SampleView
-    from sgi.reporting.views.scored_rows import ScoredRows
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 

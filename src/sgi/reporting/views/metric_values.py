@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sgi.stats.auroc_intervals import TieGroups
 from sgi.stats.calibration import (
     brier,
     expected_calibration_error,
@@ -14,7 +15,6 @@ from sgi.stats.calibration import (
     out_of_fold_probabilities,
     reliability,
 )
-from sgi.stats.rank_counts import TieGroups
 from sgi.stats.ranking import auroc
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.kernel.metric_column import MetricColumn
-    from sgi.reporting.views.scored_rows import ScoredRows
+    from sgi.reporting.views.headline import ScoredRows
     from sgi.stats.calibration import Reliability
 
 _BINS = 40

@@ -22,7 +22,7 @@ _LONGEST_ANSWER = 3000
 
 @dataclass(frozen=True)
 class ParallelCell:
-    """The row of a run.
+    """The row of one run in a line of the page.
 
     Attributes:
         id: id of the row in this run.
@@ -66,9 +66,9 @@ class ParallelPage:
 
 
 def parallel_page(rows: ParallelRows, metric: str, page: int, size: int = 20) -> ParallelPage:
-    """Return a page of lines by the change of a metric, or of the first metric if it is unknown.
+    """Return a page of lines, sorted by the change of a metric, most changed first.
 
-    The last page replaces one that does not exist.
+    A page number beyond the end gives the last page; an unknown metric, the first metric.
     """
     metrics = tuple(rows.values)
     chosen = metric if metric in metrics else metrics[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from sgi.engine.review import FINDINGS
-from sgi.reporting.metric_format import importance, main_metric
+from sgi.reporting.formatting import importance, main_metric
 from sgi.store.evaluations import sample_evaluation, sample_evaluations
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.metric_column import MetricColumn
-    from sgi.reporting.views.scored_rows import ScoredRows
+    from sgi.reporting.views.headline import ScoredRows
     from sgi.store.database import Database
     from sgi.store.evaluations import StoredEvaluation
     from sgi.store.run_queries import RunRecord

@@ -17,7 +17,7 @@ from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import DataError, UnknownNameError
 from sgi.kernel.signature import canonical_json, digest, package_version
 from sgi.reporting.views.group_view import GroupTable, group_tables
-from sgi.reporting.views.headline import headline
+from sgi.reporting.views.headline import headline, scored_rows
 from sgi.reporting.views.metric_pairs import (
     Correlation,
     Disagreement,
@@ -29,7 +29,6 @@ from sgi.reporting.views.metric_pairs import (
 )
 from sgi.reporting.views.metric_values import Distribution, LabelMetrics, distributions, label_metrics
 from sgi.reporting.views.row_view import LowestRows, lowest_ids, lowest_rows
-from sgi.reporting.views.scored_rows import scored_rows
 from sgi.reporting.views.to_json import as_json, from_json
 from sgi.store.angle_plane import Plane, plane
 from sgi.store.row_query import RowQuery, row_page, worst_first
@@ -42,9 +41,8 @@ if TYPE_CHECKING:
 
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.kernel.protocols import Usage
-    from sgi.reporting.views.headline import Headline
+    from sgi.reporting.views.headline import Headline, ScoredRows
     from sgi.reporting.views.row_view import SampleView
-    from sgi.reporting.views.scored_rows import ScoredRows
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 

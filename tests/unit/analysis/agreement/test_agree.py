@@ -256,7 +256,7 @@ def test_metrics_are_chosen_by_name_in_the_runs_order():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"threshold": NAN}, "`threshold` is nan"),
+        ({"threshold": NAN}, "`threshold` cannot be nan"),
         ({"scale": (3.0, 0.0)}, "lower one first"),
         ({"scale": (0.0, np.inf)}, "two finite numbers"),
         ({"scale": (NAN, 1.0)}, "two finite numbers"),

@@ -6,8 +6,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from sgi.analysis.duel.ask import WITH_REFERENCE, WITHOUT_REFERENCE, BothOrders, Preference
-from sgi.analysis.duel.duel import duel
+from sgi.analysis.duel.duel import WITH_REFERENCE, WITHOUT_REFERENCE, BothOrders, Preference, duel
 from sgi.analysis.systems import systems_in_run
 from sgi.kernel.errors import UsageError
 from sgi.kernel.sample import Sample

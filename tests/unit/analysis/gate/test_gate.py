@@ -12,7 +12,7 @@ from sgi.analysis.gate.gate import gate
 from sgi.analysis.gate.rules import Condition, Rule
 from sgi.kernel.clusters import Clustering
 from sgi.kernel.errors import UnknownNameError, UsageError
-from sgi.kernel.provenance import MetricProvenance
+from sgi.kernel.metric_column import MetricProvenance
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.stats.intervals import Interval

@@ -3,10 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sgi
-from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
 from sgi.metrics.grounding.dates import dates
-from sgi.metrics.grounding.language_tables import CODES, language_named
+from sgi.metrics.grounding.language_tables import CODES, AnalysedText, language_named
 from sgi.metrics.grounding.meta_statements import find_meta_statements
 from sgi.metrics.grounding.names_in_text import names_of
 from sgi.metrics.grounding.number_words import number_of_word, spelt_numbers
@@ -14,7 +13,7 @@ from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.quantities import quantities
 from sgi.metrics.grounding.row_language import choose_language, is_foreign
 from sgi.metrics.grounding.words import split_words
-from sgi.text.sentences import sentences
+from sgi.text.tokenizers import sentences
 
 OTHERS = CODES[1:]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
 from sgi.metrics.grounding import words
-from sgi.metrics.grounding.content_precision import content_word_precision, content_word_precisions
+from sgi.metrics.grounding.content_precision import content_word_precisions
 from sgi.metrics.grounding.language_tables import language_named
 from sgi.metrics.grounding.meta_statements import find_meta_statements
 from sgi.metrics.grounding.prepared_row import NO_CLAIMS, PreparedRow, yes_no_statement
@@ -73,27 +73,27 @@ def test_words_that_skip_the_stemmer_have_the_same_stem():
 TEXTS = st.text(alphabet="ab cT'.1é\n", max_size=30)
 
 
-def test_stems_and_every_occurrence_count():
-    assert content_word_precision("Towers, towers and bridges", ["The tower is tall."]) == 2 / 3
-
-
-def test_the_passages_are_read_together():
-    assert content_word_precision("red tower", ["It is red.", "A tower."]) == 1.0
-
-
-def test_a_response_without_content_words_has_no_value():
-    assert math.isnan(content_word_precision("It is so.", ["It is so."]))
-    assert math.isnan(content_word_precision("", ["words"]))
-    assert content_word_precision("tower", []) == 0.0
+def test_the_share_counts_every_occurrence_of_stems_in_all_passages_together():
+    rows = [
+        ("Towers, towers and bridges", ["The tower is tall."]),
+        ("red tower", ["It is red.", "A tower."]),
+        ("tower", []),
+        ("It is so.", ["It is so."]),
+        ("", ["words"]),
+    ]
+    *shares, without_content, empty = content_word_precisions(rows)
+    assert shares == [2 / 3, 1.0, 0.0]
+    assert math.isnan(without_content)
+    assert math.isnan(empty)
 
 
 @given(st.lists(st.tuples(TEXTS, st.lists(TEXTS, max_size=3)), max_size=4))
 def test_rows_together_are_those_of_each_and_more_passages_never_lower_it(rows):
     together = content_word_precisions(rows)
     for found, (response, passages) in zip(together, rows, strict=True):
-        alone = content_word_precision(response, passages)
+        alone, more = content_word_precisions([(response, passages), (response, [*passages, "ab cT"])])
         assert (math.isnan(found) and math.isnan(alone)) or found == alone
-        assert math.isnan(alone) or 0 <= alone <= content_word_precision(response, [*passages, "ab cT"]) <= 1
+        assert math.isnan(alone) or 0 <= alone <= more <= 1
 
 
 def claimed(sentence):

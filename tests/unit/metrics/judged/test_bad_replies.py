@@ -59,7 +59,7 @@ BAD = {
 def test_a_bad_list_of_verdicts_never_becomes_a_score(name, reply):
     value, status, reason = outcome(metric(name), ROW, {"claims.extract": FIVE, "claims.verify": reply})
     assert (value, status) == (None, "failed")
-    assert reason.startswith("The judge's reply is not what was asked:")
+    assert reason.startswith("The judge's reply does not match the schema:")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_verdicts_in_another_order_are_put_in_place():
 def test_a_judge_that_says_nonsense_gives_no_metric_a_value(name):
     value, status, reason = outcome(metric(name), CITED, lambda *_: {"verdict": "CORRECT, 100 %"})
     assert (value, status) == (None, "failed")
-    assert "not what was asked" in reason
+    assert "does not match the schema" in reason
 
 
 @pytest.mark.parametrize("name", JUDGED)

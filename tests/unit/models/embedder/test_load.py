@@ -1,15 +1,24 @@
+import gzip
 import sys
 from pathlib import Path
 
 import pytest
 
-from sgi.kernel.errors import MissingExtraError, ModelMissingError, UnknownNameError, UsageError
+from sgi.kernel.errors import (
+    EmbedderError,
+    MissingExtraError,
+    ModelMissingError,
+    UnknownNameError,
+    UsageError,
+)
 from sgi.kernel.protocols import embedder_name
+from sgi.models.embedder import bounded_reply
 from sgi.models.embedder.load_embedder import load_embedder
 from sgi.models.embedder.onnx_embedder import OnnxEmbedder
 from sgi.models.embedder.remote import RemoteEmbedder
+from sgi.models.embedder.remote_service import Service
 from sgi.models.embedder.torch_embedder import TorchEmbedder
-from support.embedding_server import EmbeddingServer
+from support.embedding_server import EmbeddingServer, Fault
 
 
 def test_the_default_is_the_embedded_model(minilm):
@@ -89,3 +98,27 @@ def test_the_torch_extra_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingExtraError, match=r"\[torch\]"):
         load_embedder("torch:some/model").embed(["one"])
+
+
+def embed(server):
+    service = Service("openai", f"{server.url}/v1", "key", "OPENAI_API_KEY")
+    return RemoteEmbedder(service, "m", retries=0).embed(["a text"])
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_an_endless_reply_is_refused(monkeypatch, status):
+    monkeypatch.setattr(bounded_reply, "MAX_REPLY", 100_000)
+    with EmbeddingServer([Fault(status=status, body=b" " * 200_000)]) as server:
+        with pytest.raises(EmbedderError, match="100,000 bytes"):
+            embed(server)
+        assert embed(server).shape == (1, 24)
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_reply_is_not_unpacked(status):
+    bomb = gzip.compress(b" " * 1_000_000)
+    fault = Fault(status=status, headers={"Content-Encoding": "gzip"}, body=bomb)
+    with EmbeddingServer([fault]) as server:
+        with pytest.raises(EmbedderError, match="compressed"):
+            embed(server)
+        assert server.requests[0].headers["accept-encoding"] == "identity"

@@ -2,8 +2,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from sgi.reporting.views.headline import scored_rows
 from sgi.reporting.views.run_view import RunView
-from sgi.reporting.views.scored_rows import scored_rows
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from support.kept_runs import rows, store_run

@@ -1,3 +1,4 @@
+import dataclasses
 from dataclasses import replace
 from uuid import uuid4
 
@@ -10,10 +11,12 @@ from sgi.analysis.groups import group_by
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import Sample
 from sgi.reporting.views.group_view import MAX_GROUPS, GroupTable, group_table, group_tables, sorted_groups
-from sgi.reporting.views.scored_rows import scored_rows
+from sgi.reporting.views.headline import scored_rows
+from sgi.reporting.views.row_view import lowest_ids, lowest_rows, sample_view, sample_views
 from sgi.store.database import open_database
 from sgi.store.row_query import RowQuery, row_page
 from sgi.store.run_queries import find_run
+from support.kept_runs import rows, store_run
 from support.runs import add_run
 from support.scored_rows import columns_of
 from support.scored_runs import column, run
@@ -90,3 +93,59 @@ def test_groups_without_a_mean_come_last_and_the_direction_counts():
         groups = group_by(run(replace(values, higher_is_better=higher)), list("abcd"))
         assert [group.name for group in sorted_groups(GroupTable("k", groups), "m").groups] == order
     assert sorted_groups(GroupTable("k", groups), None).groups == groups
+
+
+def test_the_worst_rows_are_the_worst(kept):
+    columns = kept.columns()
+    for found in lowest_rows(kept.database, kept.record, lowest_ids(columns, most=7)):
+        column = columns.run.metrics[found.metric]
+        shown = [sample.scores[found.metric].value for sample in found.samples]
+        assert shown == sorted(column.values[column.ok])[:7]
+        assert [columns.run.ids[sample.position] for sample in found.samples] == [
+            sample.id for sample in found.samples
+        ]
+
+
+def test_of_a_metric_that_is_better_low_the_worst_are_the_highest(kept):
+    columns = kept.columns()
+    turned = {
+        name: dataclasses.replace(column, higher_is_better=False)
+        for name, column in columns.run.metrics.items()
+    }
+    lower = dataclasses.replace(columns, run=dataclasses.replace(columns.run, metrics=turned))
+    (first, *_) = lowest_rows(kept.database, kept.record, lowest_ids(lower, most=1))
+    assert first.samples[0].scores["sgi"].value == np.nanmax(columns.run.metrics["sgi"].values)
+
+
+def test_a_metric_whose_values_are_all_the_best_has_no_worst_rows(tmp_path):
+    equal = [row | {"response": row["reference"]} for row in rows(6)]
+    best = store_run(tmp_path / "sgi.db", tmp_path, equal, name="best", metrics=["squad_em"])
+    wrong = [row | {"response": "?"} for row in rows(6)]
+    worst = store_run(tmp_path / "sgi.db", tmp_path, wrong, name="worst", metrics=["squad_em"])
+    with open_database(tmp_path / "sgi.db") as database:
+        columns = scored_rows(database, find_run(database, best))
+        assert lowest_ids(columns, most=3) == ()
+        assert len(lowest_ids(columns, most=3, metric="squad_em")[0].samples) == 3
+        assert len(lowest_ids(scored_rows(database, find_run(database, worst)), most=3)[0].samples) == 3
+
+
+def test_a_row_has_its_texts_and_what_its_scores_were_made_of(kept):
+    view = sample_view(kept.database, kept.record, "item-5")
+    assert (view.position, view.label, view.metadata) == (5, True, {"topic": "poets", "number": 5})
+    assert view.contexts[0] == "Item 5 has 5 old poets."
+    assert list(view.scores) == list(kept.record.metrics)
+    score = view.scores["sgi"]
+    assert score.status == "ok"
+    assert {"theta_rq", "theta_rc", "passages", "sentences"} <= set(score.details)
+
+
+def test_some_rows_come_in_the_order_asked(kept):
+    wanted = ["item-9", "item-0", "gone", "item-9", *(f"item-{k}" for k in range(1, 60))]
+    found = sample_views(kept.database, kept.record, wanted)
+    assert list(found) == [name for name in dict.fromkeys(wanted) if name != "gone"]
+    assert found["item-0"] == sample_view(kept.database, kept.record, "item-0")
+
+
+def test_a_row_that_is_not_there_is_told_with_its_neighbours(kept):
+    with pytest.raises(UnknownNameError, match="item-5"):
+        sample_view(kept.database, kept.record, "item-55x")

@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from sgi.kernel.errors import StoreError
+from sgi.analysis.compare import compare
+from sgi.engine.stored_runs import read_run
+from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
+from sgi.reporting.views import run_view as module
 from sgi.reporting.views import run_view as run_view_module
-from sgi.reporting.views.run_view import RunView
+from sgi.reporting.views.comparison import comparison_view
+from sgi.reporting.views.run_view import RunView, earlier_run
 from sgi.store import row_query, schema
 from sgi.store.database import Database, open_database
 from sgi.store.manage_runs import delete_run
@@ -152,8 +156,8 @@ def test_the_views_of_many_rows_are_made_when_the_run_ends(finished, monkeypatch
     database, run = finished
     run_view_module.make_views(database, run)
     assert stored(database) == {}, "few rows are read when they are looked at"
-    for module in (run_view_module, row_query):
-        monkeypatch.setattr(module, "MANY_ROWS", 120)
+    for each in (run_view_module, row_query):
+        monkeypatch.setattr(each, "MANY_ROWS", 120)
     run_view_module.make_views(database, run)
     orders = [json.loads(name[5:])[0] for name in stored(database) if name.startswith("rows ")]
     assert sorted(orders) == sorted(find_run(database, run).metrics)
@@ -171,3 +175,117 @@ def test_a_whole_view_has_every_part(kept):
     assert {metric.metric for metric in view.labelled} == set(kept.record.metrics)
     assert view.reasons == ()
     assert view.usage == {}
+
+
+def test_the_earlier_run_is_the_last_finished_one_with_data_of_the_same_name(tmp_path):
+    path = tmp_path / "sgi.db"
+    data = tmp_path / "same"
+    data.mkdir()
+    first = store_run(path, data, rows(12), metrics=["rouge_l", "bleu"])
+    other = store_run(path, data, rows(15), name="other", metrics=["rouge_l"])
+    third = store_run(path, data, rows(20), metrics=["rouge_l"])
+    with open_database(path) as database:
+        found = earlier_run(database, find_run(database, third))
+        assert found is not None
+        assert (found.id, found.label, [*found.changes]) == (first, first, ["rouge_l"])
+        assert earlier_run(database, find_run(database, first)) is None
+        assert earlier_run(database, find_run(database, other)) is None
+
+
+def asked(scale, *, first=0, reference="a b c d e f g h i j", noise=0):
+    """60 questions whose answers have a share of the words of the reference, by random numbers."""
+    shares = np.random.default_rng(noise).uniform(0.3, 0.9, 60) * scale
+    words = reference.split()
+    return [
+        {
+            "question": f"Question {k + first}?",
+            "response": " ".join([*words[: round(10 * share)], *["x"] * (10 - round(10 * share))]),
+            "reference": reference,
+        }
+        for k, share in enumerate(shares)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("second", "obstacle"),
+    [
+        (asked(0.8), ""),
+        (asked(1.0, noise=1), ""),
+        (asked(1.0)[:58] + asked(0.5, first=60)[:20], ""),
+        (asked(0.5, first=60), "other questions"),
+        (asked(0.5, first=5), "other questions"),
+        (asked(1.0, reference="b c d e f g h i j k"), "other references"),
+    ],
+)
+def test_the_changes_say_what_a_comparison_says(tmp_path, second, obstacle):
+    path, metrics = tmp_path / "sgi.db", ["squad_token_f1", "bleu"]
+    runs = [store_run(path, tmp_path, data, metrics=metrics) for data in (asked(1), second)]
+    with open_database(path) as database:
+        records = [find_run(database, run) for run in runs]
+        changes = earlier_run(database, records[1]).changes
+        scored = [read_run(database, record) for record in records]
+    if obstacle:
+        assert {change.obstacle for change in changes.values()} == {obstacle}
+        with pytest.raises(UsageError):
+            compare(*scored)
+        return
+    for compared in compare(*scored).metrics:
+        change = changes[compared.metric]
+        assert (change.difference, change.verdict) == (compared.difference.difference, compared.verdict)
+
+
+def test_of_large_runs_the_means_are_subtracted_without_a_verdict(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "MAX_COMPARED", 11)
+    path = tmp_path / "sgi.db"
+    store_run(path, tmp_path, rows(12), metrics=["rouge_l"])
+    second = store_run(path, tmp_path, rows(10), metrics=["rouge_l"])
+    with open_database(path) as database:
+        change = earlier_run(database, find_run(database, second)).changes["rouge_l"]
+    assert change.difference
+    assert change.verdict is None
+
+
+LEXICAL = ("lexical_aggregate", "content_f1")
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("two")
+    runs = [
+        store_run(folder / "sgi.db", folder, given, name=name, metrics=LEXICAL)
+        for name, given in (
+            ("monday", rows(30)),
+            ("friday", rows(32, answer="Item {k} has {k} {topic}.")),
+        )
+    ]
+    with open_database(folder / "sgi.db") as database:
+        yield database, *(find_run(database, run) for run in runs)
+
+
+def test_the_differences_are_those_of_the_engine(two):
+    database, base, new = two
+    view = comparison_view(database, base, new)
+    assert view.comparison == compare(read_run(database, base), read_run(database, new), changed=5)
+    assert (view.base.label, view.new.label) == ("monday", "friday")
+    assert view.shares == set(LEXICAL)
+
+
+def test_rows_that_changed_stand_beside_one_another(two):
+    database, base, new = two
+    view = comparison_view(database, base, new, changed=3)
+    assert len(view.changed) == 6
+    for row in view.changed:
+        assert row.before.id == row.after.id
+        assert row.before.response != row.after.response
+        values = [side.scores[row.metric].value for side in (row.before, row.after)]
+        assert row.difference == pytest.approx(values[1] - values[0])
+
+
+def test_one_metric_can_be_asked_for(two):
+    database, base, new = two
+    whole = comparison_view(database, base, new).comparison
+    part = comparison_view(database, base, new, metrics=["content_f1"]).comparison
+    assert [found.metric for found in part.metrics] == ["content_f1"]
+    assert part.metrics[0].adjusted_p == whole.metrics[1].adjusted_p
+    with pytest.raises(UnknownNameError):
+        comparison_view(database, base, new, metrics=["sgi"])

@@ -61,7 +61,7 @@ def test_quotation_marks_are_characters_like_any_other(tmp_path):
 def test_the_labels_of_another_release_are_refused_with_their_line(tmp_path):
     path = tsv(tmp_path, row(), row("entailment"))
 
-    with pytest.raises(DataError, match=r"cmu.tsv:3: field 'begin_label': there is no label 'entailment'"):
+    with pytest.raises(DataError, match=r"cmu.tsv:3: field 'begin_label': the label 'entailment'"):
         read(path)
 
 
@@ -88,7 +88,7 @@ def test_broken_lines_are_told_and_the_rest_is_read(tmp_path, text, message):
 def test_a_column_twice_or_missing_is_told(tmp_path):
     with pytest.raises(DataError, match=r"tsv:1: two columns are called 'knowledge'"):
         read(tsv(tmp_path, row(), columns=(*COLUMNS[:2], "knowledge", "knowledge", *COLUMNS[4:])))
-    with pytest.raises(DataError, match=r"tsv:2: is not BEGIN, whose rows hold knowledge, message, response"):
+    with pytest.raises(DataError, match=r"tsv:2: is not BEGIN, whose rows have knowledge, message, response"):
         read(tsv(tmp_path, row(), columns=(*COLUMNS[:5], "gold label")))
 
 

@@ -149,7 +149,7 @@ def test_an_unknown_choice_is_told(folder, options, message):
         (response("9", "s1", labels="none"), "id '9': field 'labels': expected a list of spans"),
         (response("9", "s1", labels=[3]), "id '9': field 'labels': expected a list of spans"),
         (response("9", "s1", response=None), "id '9': field 'response': is missing"),
-        ({"id": "9", "response": "r"}, "is not RAGTruth, whose rows hold"),
+        ({"id": "9", "response": "r"}, "is not RAGTruth, whose rows have"),
         (response("1", "s1"), "id '1': field 'id': .*response.jsonl:1 has the same id"),
     ],
 )

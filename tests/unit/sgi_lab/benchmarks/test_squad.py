@@ -104,7 +104,7 @@ def test_one_bad_question_is_named_and_the_others_are_read(tmp_path, bad, messag
             "field 'qas': expected a list of objects, found null",
         ),
         ({"data": [{"paragraphs": [{"qas": []}]}]}, "field 'context': is missing"),
-        ({"data": [{"title": "T"}]}, "is not SQuAD, whose rows hold data with paragraphs"),
+        ({"data": [{"title": "T"}]}, "is not SQuAD, whose rows have data with paragraphs"),
         ({"data": []}, "holds no rows"),
         ({"data": [3]}, "expected an object, found number 3"),
     ],

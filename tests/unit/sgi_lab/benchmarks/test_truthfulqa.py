@@ -77,7 +77,7 @@ def test_without_a_column_it_is_another_table(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("Question,Best Answer,Correct Answers\nq,b,c\n")
 
-    with pytest.raises(DataError, match=r"is not TruthfulQA, whose rows hold .*Incorrect Answers"):
+    with pytest.raises(DataError, match=r"is not TruthfulQA, whose rows have .*Incorrect Answers"):
         read(path)
 
 

@@ -191,7 +191,7 @@ def test_openers_of_lists_and_conditions_are_not_negated(row, others, text):
 def test_of_an_endless_sentence_nothing_is_split_again(row, others, name, text, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        "sgi_lab.metric_bench.still_supported.is_still_supported", lambda *given: asked.append(given) or True
+        "sgi_lab.metric_bench.changed_facts.is_still_supported", lambda *given: asked.append(given) or True
     )
     assert changed(name, row(text), others) is None
     assert asked == []
@@ -200,7 +200,7 @@ def test_of_an_endless_sentence_nothing_is_split_again(row, others, name, text, 
 def test_a_row_whose_every_draw_is_implied_is_given_up(row, others, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        "sgi_lab.metric_bench.still_supported.is_still_supported", lambda *given: asked.append(given) or True
+        "sgi_lab.metric_bench.changed_facts.is_still_supported", lambda *given: asked.append(given) or True
     )
     text = " ".join(f"It has {number} doors." for number in range(100, 400))
     assert changed("number_swap", row(text), others) is None

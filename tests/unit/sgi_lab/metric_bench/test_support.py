@@ -1,6 +1,6 @@
 import pytest
 
-from sgi_lab.metric_bench.still_supported import first_error, is_still_supported
+from sgi_lab.metric_bench.changed_facts import first_error, is_still_supported
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import unicodedata
 import pytest
 
 from sgi.kernel.sample import Sample
-from sgi.text.sentences import sentences
+from sgi.text.tokenizers import sentences
 from sgi_lab.metric_bench.catalogue import PERTURBATIONS
 from sgi_lab.metric_bench.perturbation import Others
 

@@ -12,12 +12,11 @@ from sgi.kernel.sample import Sample
 from sgi.stats.calibration import expected_calibration_error
 from sgi_lab.paper import NAMES
 from sgi_lab.paper.displacement_scores import ReferenceScores
-from sgi_lab.paper.paper_samples import DRAWS
 from sgi_lab.paper.published import TABLE_1, TABLE_2
 from sgi_lab.paper.reproduce import EXPERIMENTS
 from sgi_lab.paper.separation import separation
 from sgi_lab.paper.terciles import tercile_of
-from sgi_lab.paper.workbench import Workbench
+from sgi_lab.paper.workbench import DRAWS, Workbench
 
 PER_CLASS = 12
 

@@ -82,7 +82,7 @@ def test_the_finished_traces_are_bounded(spool, monkeypatch):
 
 def test_a_second_process_cannot_use_the_file(tmp_path, spool):
     spool.add(spans("a", 1), 1e9)
-    with pytest.raises(StoreError, match="in use"):
+    with pytest.raises(StoreError, match="Another process uses"):
         SpanSpool(tmp_path / "otlp", 10_000)
 
 

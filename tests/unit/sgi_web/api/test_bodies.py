@@ -1,17 +1,37 @@
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import enum
 import json
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from sgi.kernel.errors import DataError, SgiError, UsageError
-from sgi.kernel.sample import Field
+from sgi.kernel.registry import metric
+from sgi.kernel.sample import Field, Sample
 from sgi.kernel.sample_parts import Citation, Turn
-from sgi_web.api.api_models import MAX_METRICS, MAX_PASSAGES, MAX_TEXT, ChangeRequest
-from sgi_web.api.bodies import read_model, read_score_request
+from sgi.reporting.views.to_json import as_json
+from sgi.store.row_query import Cell
+from sgi_web.api.api_models import (
+    MAX_METRICS,
+    MAX_PASSAGES,
+    MAX_TEXT,
+    ChangeRequest,
+    ComparisonModel,
+    HeadlineModel,
+    HeadModel,
+    RowPageModel,
+    RunListModel,
+    SampleModel,
+    model_of,
+)
+from sgi_web.api.bodies import MAX_TEXTS, check_size, read_model, read_score_request
 
 ROW = {"question": "Who wrote Emma?", "contexts": ["Emma is by Jane Austen."], "response": "Jane Austen."}
 
@@ -218,3 +238,108 @@ def test_any_json_is_read_or_refused_in_words(value):
 def test_any_bytes_are_read_or_refused_in_words(raw):
     with pytest.raises(SgiError, match=r"\w"):
         read_score_request(raw)
+
+
+F1 = metric("content_f1")
+SENTENCES = " ".join(f"Sentence {number} is here." for number in range(MAX_TEXTS))
+ANSWER = Sample(id="1", question="Which?", contexts=("one",), response=SENTENCES)
+ALTERNATIVES = [
+    Sample(
+        id=str(row),
+        response="r",
+        reference=f"s {row}",
+        alternatives=tuple(f"{row} answer {number}" for number in range(100)),
+    )
+    for row in range(60)
+]
+LONG = "word " * 20_000
+
+
+def check(samples, *metrics):
+    asyncio.run(check_size(samples, metrics))
+
+
+@pytest.mark.parametrize(
+    ("samples", "metrics", "message"),
+    [
+        ([ANSWER], [metric("sgi")], "4,192 texts to embed"),
+        (ALTERNATIVES, [metric("semantic_similarity")], "6,061 texts to embed"),
+        ([Sample(id="1", response=LONG * 42, reference="r")], [metric("semantic_similarity")], "4,201 texts"),
+        ([Sample(id="1", response="a cat " * 110_000, reference="A dog.")], [metric("bertscore")], "texts"),
+        ([Sample(id="1", response=LONG, reference=LONG)], [F1] * 3, "character comparisons"),
+    ],
+)
+def test_requests_with_too_much_work_are_refused(samples, metrics, message):
+    with pytest.raises(UsageError, match=message):
+        check(samples, *metrics)
+
+
+@pytest.mark.parametrize(
+    ("samples", "name"),
+    [
+        ([ANSWER], "sgi(sentences=false)"),
+        (ALTERNATIVES, "content_f1"),
+        ([Sample(id="1", response=LONG, reference="word")], "content_f1"),
+    ],
+)
+def test_other_requests_are_accepted(samples, name):
+    check(samples, metric(name))
+
+
+class Pair(NamedTuple):
+    first: int
+    second: str | None
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+@dataclass(frozen=True)
+class Told:
+    """Something that is shown.
+
+    Attributes:
+        pairs: of numbers
+            and texts.
+        colours: which there are.
+        cells: by name.
+        edges: of two kinds.
+    """
+
+    pairs: tuple[Pair, ...]
+    colours: frozenset[Colour]
+    cells: dict[str, Cell] | None
+    edges: tuple[float, str]
+
+
+def valid(model, value):
+    return Draft202012Validator(model.model_json_schema()).is_valid(value)
+
+
+def test_a_view_is_described_as_what_goes_out():
+    view = Told((Pair(1, None),), frozenset({Colour.RED}), {"sgi": Cell(1.0, "ok", "")}, (0.5, "x"))
+    model = model_of(Told)
+    shown = as_json(view)
+    assert shown["pairs"] == [{"first": 1, "second": None}]
+    assert valid(model, shown)
+    for name, wrong in {"pairs": [[1, None]], "colours": ["blue"], "cells": 3, "edges": [None]}.items():
+        assert not valid(model, shown | {name: wrong}), name
+    assert not valid(model, {name: value for name, value in shown.items() if name != "edges"})
+
+
+def test_descriptions_are_those_of_the_view():
+    schema = model_of(Told).model_json_schema()
+    assert schema["description"] == "Something that is shown."
+    assert schema["properties"]["pairs"]["description"] == "of numbers and texts."
+
+
+@pytest.mark.parametrize(
+    "model", [ComparisonModel, HeadModel, HeadlineModel, RowPageModel, RunListModel, SampleModel]
+)
+def test_every_field_of_every_view_is_described(model):
+    schema = model.model_json_schema()
+    Draft202012Validator.check_schema(schema)
+    lacking = [name for name, field in schema["properties"].items() if not field.get("description")]
+    assert lacking == []
+    assert '"Any"' not in json.dumps(schema)

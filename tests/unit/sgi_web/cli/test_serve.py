@@ -75,7 +75,7 @@ def test_a_trusted_proxy_is_one_address(sgi, monkeypatch, proxy):
     [
         (("--judge", "openai:gpt-4o-mini"), "OPENAI_API_KEY"),
         (("--judge", "gpt"), "that is not the name of a judge"),
-        (("--judge-budget", "1"), "The options of the judge need --judge"),
+        (("--judge-budget", "1"), "Options of the judge are set, but no judge: --judge is required"),
         (("--judge", "ollama:m", "--judge-budget", "1"), "--judge-budget needs the price of the judge"),
     ],
 )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sgi.kernel.sample import Sample
 from sgi.store.run_queries import find_run
 from sgi_web import pages
-from sgi_web.paths import sample_path
+from sgi_web.site import sample_path
 from support.kept_runs import rows, store_run
 from support.runs import HOSTILE, add_run
 from support.web_server import open_site, submit_form, visible_text, web_client
@@ -163,7 +163,7 @@ def test_runs_that_differ_in_more_than_responses_are_shown_how_first(tmp_path):
 @pytest.mark.parametrize(
     ("given_form", "message"),
     [
-        ({"name": "after", "tags": "x"}, "already there"),
+        ({"name": "after", "tags": "x"}, "already exists"),
         ({"name": "last", "tags": "x"}, "cannot be called"),
         ({"name": "other", "tags": "y" * 41}, "y" * 30),
     ],

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sgi.store.trend_annotations import list_annotations
+from sgi.store.run_history import list_annotations
 from support.run_series import add_runs
 from support.web_server import open_site, submit_form, visible_text, web_client
 

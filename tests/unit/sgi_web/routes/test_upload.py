@@ -209,7 +209,7 @@ def test_values_that_cannot_be_taken_are_told_above_the_form(client, site, chang
 def test_a_name_that_is_taken_is_told(client):
     made = _scored(client, name="before", metrics=["squad_em"])
     ended = wait_for_end(client, made.headers["location"])
-    assert "A run called 'before' is already there" in visible_text(ended.text)
+    assert "A run called 'before' already exists" in visible_text(ended.text)
 
 
 @pytest.mark.parametrize(
