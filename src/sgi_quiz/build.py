@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.words import distinct_stems
-from sgi.text.sentences import sentences
+from sgi.text.tokenizers import sentences
 from sgi_quiz import combine
 from sgi_quiz.absence import absences
 from sgi_quiz.content_check import Absence, ContentCheck

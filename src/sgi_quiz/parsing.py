@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.errors import require_extra
 from sgi.metrics.grounding.words import split_words
-from sgi.text.sentences import sentences
+from sgi.text.tokenizers import sentences
 from sgi_quiz.english import word_set
 
 if TYPE_CHECKING:

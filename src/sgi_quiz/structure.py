@@ -6,7 +6,7 @@ import re
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from sgi.text.sentences import sentences
+from sgi.text.tokenizers import sentences
 from sgi_quiz.clauses import is_vague
 from sgi_quiz.english import word_set
 from sgi_quiz.parsing import content_stems, parser
