@@ -61,6 +61,7 @@ BUILT_IN: dict[str, str] = {
     "squad_em": f"{_LEXICAL}:SquadExactMatch",
     "squad_token_f1": f"{_LEXICAL}:SquadTokenF1",
     "content_f1": f"{_LEXICAL}:ContentF1",
+    "completeness": "sgi.metrics.completeness:Completeness",
     "lexical_aggregate": f"{_LEXICAL}:LexicalAggregate",
     "reference_aggregate": "sgi.metrics.aggregates:ReferenceAggregate",
     "bertscore": f"{_BERTSCORE}:BertScore",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.analysis.diagnosis.spans import Span
 from sgi.kernel.sample import CONTEXTS, REFERENCE, RESPONSE
+from sgi.metrics.completeness import YES_OR_NO
 from sgi.metrics.grounding.check_facts import Verdict, check_facts
 from sgi.metrics.grounding.facts import FactKind, Quantity
 from sgi.metrics.grounding.words import split_words
@@ -23,7 +23,6 @@ _VERDICTS = frozenset({"yes", "no", "true", "fals"})
 """Stems of references that no passage states."""
 
 _SHORT = 3  # content words
-_YES_NO = re.compile(r"\W{0,3}(yes|no)\b\s*(?:[,.;:!–-]|$)", re.IGNORECASE)
 
 
 class Share(NamedTuple):
@@ -95,7 +94,7 @@ def _lacking(sample: Sample, fields: Fields) -> str:
 
 
 def _contradictions(sample: Sample, reference: str) -> Iterable[Span]:
-    said, expected = _YES_NO.match(sample.response), _YES_NO.match(reference)
+    said, expected = YES_OR_NO.match(sample.response), YES_OR_NO.match(reference)
     if said and expected and said[1].casefold() != expected[1].casefold():
         yield Span("contradicted answer", said[1], *said.span(1), found=expected[1])
     missing = _missing_values(sample, reference)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
@@ -119,6 +119,23 @@ class ResponseText:
             lead_ins.append(is_lead_in(text[start:end], content, asked))
         claims.setflags(write=False)
         return cls(text, words, spans, slices, about, claims, tuple(lead_ins))
+
+    def without(self, question: str) -> ResponseText:
+        """Return the text with claims only in words that the question lacks; a sentence of its words stays.
+
+        >>> text = ResponseText.of("Ada was born in 1815. She was born.").without("When was Ada born?")
+        >>> [word for word, claims in zip(text.words.stems, text.claims) if claims]
+        ['in', '1815', 'she', 'was', 'born']
+        """
+        asked = split_words(AnalysedText.of(question, self.text.language)).vocabulary
+        new = np.array([stem not in asked for stem in self.words.stems], dtype=np.bool_)
+        claims = self.claims.copy()
+        for part in self.slices:
+            left = claims[part] & new[part]
+            if (left & self.words.content[part]).any():
+                claims[part] = left
+        claims.setflags(write=False)
+        return replace(self, claims=claims)
 
     @property
     def claims_something(self) -> bool:
