@@ -44,6 +44,7 @@ _CAUTIONS = {
     CALIBRATED.name: "Holds for answers like the labelled ones.",
     "sgi": "Rises with word overlap too; compare it with the baselines.",
     "semantic_similarity": "Hardly falls for a wrong number or a missing “not”.",
+    "completeness": "A statement in other words counts as missing.",
     "hit_rate": "Counts only passages that are marked as relevant.",
     "recall": "Counts only passages that are marked as relevant.",
     "question_context_similarity": "Similar passages need not have the answer.",

@@ -19,6 +19,7 @@ from sgi.kernel.sample import GOLD, REFERENCE
 from sgi.metrics.citations.cited_row import NO_CITATIONS
 from sgi.metrics.citations.markers import CitationValidity
 from sgi.metrics.citations.support import CitationPrecision
+from sgi.metrics.completeness import Completeness
 from sgi.metrics.grounding.detector import Grounding
 from sgi.metrics.grounding.prepared_row import NO_CLAIMS
 from sgi.metrics.lexical import SquadTokenF1
@@ -87,6 +88,7 @@ METRICS: Mapping[str, AnyMetric] = {
     "reference_grounding": DerivedMetric(Grounding(), "reference_as_response"),
     "citation_validity": CitationValidity(),
     "citation_precision": CitationPrecision(),
+    "completeness": Completeness(),
     "token_f1": SquadTokenF1(),
     "similarity": SemanticSimilarity(),
     "question_similarity": DerivedMetric(SemanticSimilarity(), "question_as_reference"),
@@ -194,6 +196,16 @@ def _wrong_citations(score: Score, sample: Sample) -> Signal:
         return _unknown(score)
     spans = wrong_passages(score.details["citations"], sample)
     return Signal(float(len(spans)), spans=spans)
+
+
+def _completeness(score: Score, _sample: Sample) -> Signal:
+    if score.value is None:
+        return _unknown(score)
+    statements = score.details["statements"]
+    missing = [each["text"] for each in statements if not each["stated"]]
+    # A missing statement that is the whole reference says nothing.
+    spans = (Span("missing statement", text) for text in missing if len(statements) > 1)
+    return Signal(score.value, spans=tuple(spans))
 
 
 def _of_share(find: Callable[[Sample], Share]) -> Callable[[Sample], Signal]:
@@ -314,6 +326,11 @@ SIGNALS: Mapping[str, SignalSpec] = {
     "reference_in_response": SignalSpec(
         "the share of the words of the reference, without those of the question, in the response",
         of_sample=_of_share(reference_in_response),
+    ),
+    "completeness": SignalSpec(
+        "the share of the statements of the reference that the response states (metric completeness)",
+        metric="completeness",
+        of_score=_completeness,
     ),
     "content_words": SignalSpec(
         "the number of distinct content words of the response", of_sample=_of_share(content_words)

@@ -33,7 +33,7 @@ ROWS = {
     "unsupported_claim": TOWER
     | {"response": "The tower is 330 m tall. Its wealthy architect later married a famous opera singer."},
     "incomplete_answer": TOWER
-    | {"contexts": ["The tower is 330 m tall, and it is of iron."], "reference": "330 m and iron"},
+    | {"contexts": ["The tower is 330 m tall. It is of iron."], "reference": "330 m tall. It is of iron."},
     "ignored_context": TOWER | {"response": "The bridge of the town is red."},
     "off_topic": TOWER | {"response": "Whisk three eggs with butter, and bake the pancake slowly."},
     "passage_ranked_low": TOWER | NEAR | {"relevance": {"t": 1}, "response": "I don't know."},
@@ -64,6 +64,12 @@ def test_a_contradicted_fact_names_the_span_and_the_passage(diagnosis):
     span = diagnosis["contradicted_fact"].spans[0]
     response = ROWS["contradicted_fact"]["response"]
     assert (response[span.start : span.end], span.passage, span.found) == ("312 m", 1, "330 m")
+
+
+def test_an_incomplete_answer_names_the_missing_statement(diagnosis):
+    row = diagnosis["incomplete_answer"]
+    assert str(row.spans[0]) == "missing statement “It is of iron.”"
+    assert row.because == "The response states 0.5 of the statements of the reference, and 0.67 of its words."
 
 
 def test_the_order_of_rows_does_not_matter(result, diagnosis):
