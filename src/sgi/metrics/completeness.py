@@ -64,8 +64,7 @@ class CompletenessDetails(TypedDict, total=False):
 class Completeness(Metric["Batch"]):
     r"""Share of the statements of the reference that the response states, without a judge.
 
-    .. math:: \frac{|\text{statements of the reference that the response states}|}
-              {|\text{statements of the reference}|}
+    .. math:: \frac{|\text{stated statements of the reference}|}{|\text{statements of the reference}|}
 
     In [0, 1]. `grounding` with exchanged roles: the reference is the text that is checked, and the response
     is its only passage. A statement is a sentence or an item of a list. It is stated if `grounding` calls it

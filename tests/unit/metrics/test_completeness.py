@@ -89,6 +89,12 @@ def test_the_details_name_the_missing_statement_and_the_nearest_part() -> None:
     assert scored.details["statements"][0]["beside"] == "A fee of 25 dollars is charged."
 
 
+def test_a_statement_is_found_in_a_long_answer() -> None:
+    filler = [f"Room {number} shows a painting of the {number}th painter." for number in range(20, 420)]
+    scored = score(" ".join([*filler[:300], *SENTENCES[:4], *filler[300:]]), " ".join(SENTENCES))
+    assert missing(scored) == [SENTENCES[4]]
+
+
 def test_items_of_a_list_are_statements_and_its_lead_in_is_none() -> None:
     scored = score("A passport and a photo.", "You need:\n- a passport\n- a photo\n- a completed form")
     assert scored.value == pytest.approx(2 / 3)
