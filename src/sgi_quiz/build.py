@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
@@ -14,9 +14,16 @@ from sgi_quiz.absence import absences
 from sgi_quiz.content_check import Absence, ContentCheck
 from sgi_quiz.parsing import content_stems, parse
 from sgi_quiz.question import Kind, Question
-from sgi_quiz.selection import Reservoir, Selection, stable_hash
+from sgi_quiz.selection import MAX_PER_PASSAGE, Reservoir, Selection, stable_hash
 from sgi_quiz.statement_facts import facts_of
-from sgi_quiz.structure import faq_question, step_questions, table_questions
+from sgi_quiz.structure import (
+    heading_question,
+    item_questions,
+    next_questions,
+    step_questions,
+    table_questions,
+    unknown_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +35,8 @@ if TYPE_CHECKING:
 PASSAGES_PER_QUESTION = 10
 FACTS_PER_QUESTION = 4
 _MIN_PASSAGES = 300
+_PASSAGES_PER_NAME = 3
+_MAX_UNKNOWN = 200
 _BATCH = 64
 
 
@@ -47,24 +56,24 @@ class Quiz:
 def build_quiz(documents: Documents, number: int, seed: int = 0) -> Quiz:
     """Make at most ``number`` questions; the same seed and documents give the same questions."""
     reservoir = Reservoir(max(_MIN_PASSAGES, PASSAGES_PER_QUESTION * number), seed)
-    faqs = Reservoir(4 * number, seed)
+    heads = Reservoir(4 * number, seed)
     count = 0
-    last: tuple[object, ...] = ()
     for passage in documents.passages():
         count += 1
-        section = passage.source, passage.headings
-        if section != last and passage.headings and passage.headings[-1].endswith("?"):
-            faqs.add(passage)
-        last = section
+        if passage.is_first:
+            heads.add(passage)
         reservoir.add(passage)
     chosen = reservoir.passages()
     facts = _facts(chosen, FACTS_PER_QUESTION * number)
-    candidates = _candidates(facts, chosen, faqs.passages(), seed)
+    facts = _with_more_about(facts, documents, 2 * number)
+    candidates = _candidates(facts, chosen, heads.passages(), seed)
     check = ContentCheck()
     for one in candidates.all:
         check.watch(one, candidates.wrong.get(one.id, ""))
     for absence in candidates.absent:
         check.watch_absence(absence)
+    for question, name in candidates.unknown:
+        check.watch_name(question, name)
     for passage in documents.passages():
         check.read(passage)
     return Quiz(_selected(candidates, check, number, seed), count)
@@ -78,10 +87,34 @@ def _facts(passages: Sequence[Passage], most: int) -> list[Fact]:
             facts += filter(_has_one_answer, facts_of(sentence))
         if len(facts) >= most:
             break
+    return _without_second_answers(facts)
+
+
+def _without_second_answers(facts: Sequence[Fact]) -> list[Fact]:
     answers: dict[frozenset[str], set[str]] = defaultdict(set)
     for fact in facts:
         answers[content_stems(fact.question)].add(fact.reference)
     return [fact for fact in facts if len(answers[content_stems(fact.question)]) == 1]
+
+
+def _with_more_about(facts: Sequence[Fact], documents: Documents, most: int) -> list[Fact]:
+    """Add the facts of other passages about the names that a fact describes."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for name in combine.described_names(facts):
+        names[name.split()[0]].append(name)
+    known = {fact.sentence.passage for fact in facts}
+    counts: Counter[str] = Counter()
+    chosen = []
+    for passage in documents.passages() if names else ():
+        words = names.keys() & passage.plain.replace(",", " ").split()
+        named = [name for word in words for name in names[word] if name in passage.plain]
+        if passage not in known and any(counts[name] < _PASSAGES_PER_NAME for name in named):
+            counts.update(named)
+            chosen.append(passage)
+        if len(chosen) == most:
+            break
+    more = [fact for sentence in parse(chosen) for fact in facts_of(sentence) if _has_one_answer(fact)]
+    return _without_second_answers([*facts, *more])
 
 
 def _has_one_answer(fact: Fact) -> bool:
@@ -101,10 +134,11 @@ class _Candidates:
     facts: dict[str, Fact] = field(default_factory=dict)
     wrong: dict[str, str] = field(default_factory=dict)
     absent: list[Absence] = field(default_factory=list)
+    unknown: list[tuple[Question, str]] = field(default_factory=list)
 
 
 def _candidates(
-    facts: Sequence[Fact], passages: Sequence[Passage], faqs: Sequence[Passage], seed: int
+    facts: Sequence[Fact], passages: Sequence[Passage], heads: Sequence[Passage], seed: int
 ) -> _Candidates:
     found = _Candidates()
     pool: dict[str, list[str]] = defaultdict(list)
@@ -119,13 +153,18 @@ def _candidates(
             found.all.append(one)
             if value:
                 found.wrong[one.id] = value
-    for make in (combine.comparisons, combine.two_hops, combine.follow_ups):
+    for make in (combine.comparisons, combine.two_hops, combine.joint_questions, combine.follow_ups):
         found.all += make(facts)
-    found.all += filter(None, map(faq_question, faqs))
+    found.all += filter(None, map(heading_question, heads))
     for passage in passages:
-        found.all += table_questions(passage)
+        cells = list(table_questions(passage))
+        found.all += cells
+        found.all += next_questions([one for one in cells if one.kind is Kind.FACT])
         found.all += step_questions(passage)
+        found.all += item_questions(passage)
     found.absent += absences(facts)
+    unknown = sorted(unknown_names(passages), key=lambda pair: stable_hash(seed, pair[1]))
+    found.unknown += unknown[:_MAX_UNKNOWN]
     return found
 
 
@@ -147,17 +186,23 @@ def _with_values(
 
 
 def _selected(found: _Candidates, check: ContentCheck, number: int, seed: int) -> list[Question]:
-    """Choose the questions; if there are few, the shares of the kinds are those of the few."""
-    chosen = _select(found, check, number, seed)
-    return chosen if len(chosen) == number else _select(found, check, len(chosen), seed)
+    """Choose the questions; if there are few, more of them may be about one passage."""
+    for per_passage in (MAX_PER_PASSAGE, 2 * MAX_PER_PASSAGE):
+        chosen = _select(found, check, number, seed, per_passage)
+        if len(chosen) == number:
+            return chosen
+    return _select(found, check, len(chosen), seed, per_passage)
 
 
-def _select(found: _Candidates, check: ContentCheck, number: int, seed: int) -> list[Question]:
-    right = [one for one in (*found.all, *(one.question for one in found.absent)) if check.is_right(one)]
+def _select(
+    found: _Candidates, check: ContentCheck, number: int, seed: int, per_passage: int
+) -> list[Question]:
+    absent = (*(one.question for one in found.absent), *(question for question, _ in found.unknown))
+    right = [one for one in (*found.all, *absent) if check.is_right(one)]
     groups: dict[Kind, list[Question]] = defaultdict(list)
     for one in right:
         groups[one.kind].append(one)
-    selection = Selection(number, seed)
+    selection = Selection(number, seed, per_passage)
     for kind in (
         Kind.TWO_HOP,
         Kind.COMPARISON,
@@ -172,9 +217,7 @@ def _select(found: _Candidates, check: ContentCheck, number: int, seed: int) -> 
     selection.fill(Kind.FACT, groups[Kind.FACT], keep=rewritten)
     draw = Random(stable_hash(seed, "rewritten"))  # noqa: S311 - no secrets
     originals = [one for one in selection.chosen if one.kind in {Kind.FACT, Kind.FAQ}]
-    words = [
-        combine.in_other_words(found.facts[one.id], one, draw) for one in originals if one.id in found.facts
-    ]
+    words = [combine.in_other_words(found.facts.get(one.id), one, draw) for one in originals]
     selection.fill(Kind.PARAPHRASE, [one for one in words if one is not None])
     typos = [combine.with_typos(one, draw) for one in originals]
     selection.fill(Kind.TYPOS, [one for one in typos if one is not None])

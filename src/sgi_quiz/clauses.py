@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _KEPT = {"dobj", "dative", "prt", "prep", "agent", "attr", "acomp", "oprd", "xcomp", "advmod", "npadvmod"}
 _POINTING = word_set("pointing")
-MAX_REST = 16
+MAX_REST = 40
 _DO = {"VBD": "did", "VBZ": "does", "VBP": "do"}
 
 
@@ -217,7 +217,7 @@ def points_elsewhere(token: Token) -> bool:
     return token.lower_ in _POINTING and token.dep_ != "mark" and token.tag_ != "RBS"
 
 
-def is_vague(noun: Token, used: Collection[int], *, strict: bool = True) -> bool:
+def is_vague(noun: Token, used: Collection[int]) -> bool:
     """Return whether a noun with a definite article does not say which one it is."""
     children = [child for child in noun.children if child.i in used]
     if is_name(noun):
@@ -225,7 +225,7 @@ def is_vague(noun: Token, used: Collection[int], *, strict: bool = True) -> bool
     if not any(child.lower_ in {"the", "its", "their", "his", "her"} for child in children):
         return False
     for child in children:
-        if child.dep_ in {"compound", "nmod", "poss"} and (is_name(child) or not strict):
+        if child.dep_ in {"compound", "nmod", "poss"}:
             return False
         if child.dep_ in {"relcl", "acl"} or child.tag_ == "JJS":
             return False

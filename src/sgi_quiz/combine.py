@@ -8,8 +8,9 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from sgi_quiz.english import synonyms
 from sgi_quiz.facts import Fact, year_of
-from sgi_quiz.parsing import is_name, is_person, kept
+from sgi_quiz.parsing import is_name, is_person, kept, said
 from sgi_quiz.passages import squeezed
 from sgi_quiz.question import Kind, Question
 
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 
 _SMALL = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 _NO_PERSONS = {"ORG", "PRODUCT", "GPE", "LOC", "FAC", "EVENT", "WORK_OF_ART"}
+_FORMS = (
+    (re.compile(r"How do I (.+)\?"), ("I want to {}. What do I have to do?", "What is the way to {}?")),
+    (re.compile(r"What does (.+) do\?"), ("What is {} for?", "What is the effect of {}?")),
+    (re.compile(r"What does the (\w+) (.+) mean\?"), ("What is the {} {}?", "Explain the {} {}.")),
+    (re.compile(r"What is the ([a-z ]+?) of (.+)\?"), ("Tell me the {} of {}.", "Which {} is that of {}?")),
+    (re.compile(r"What happens (if|when) (.+)\?"), ("What is the result {} {}?", "And {} {}, what then?")),
+)
+_SYNONYMS = synonyms()
 _VALUES = {"date", "number", "duration", "place"}
 
 
@@ -119,14 +128,16 @@ def false_premise(asked: Fact, changed: Fact, value: str) -> Question | None:
 def comparisons(facts: Sequence[Fact]) -> Iterator[Question]:
     """Yield questions which of two things happened first, from two sentences with the same verb."""
     groups: dict[tuple[str, str], list[tuple[int, str, Fact]]] = defaultdict(list)
-    for name, found in _by_subject(facts).items():
-        for fact in found:
-            clause, year = fact.clause, year_of(fact.reference) if fact.kind == "date" else None
-            if clause is None or year is None or len(clause.rest) > 1 or clause.front or clause.is_copula:
-                continue
-            if clause.subject.tag_ == "NNP" and len(name.split()) <= 7:
-                verb = " ".join(token.text for token in (*clause.auxiliaries, clause.verb))
-                groups["Who" if is_person(clause.subject) else "Which", verb].append((year, name, fact))
+    for fact in facts:
+        clause, year = fact.clause, year_of(fact.reference) if fact.kind == "date" else None
+        if clause is None or year is None or clause.is_copula or not clause.has_one_subject:
+            continue
+        others = [one for one in (*clause.rest, *clause.front) if one.i not in fact.omit]
+        name = fact.sentence.restored(clause.subject_text())
+        is_named = is_name(clause.subject) or any(map(is_name, kept(clause.subject)))
+        if is_named and clause.subject.tag_ in {"NN", "NNP"} and len(name.split()) <= 7 and not others:
+            verb = " ".join(token.text for token in (*clause.auxiliaries, clause.verb))
+            groups["Who" if is_person(clause.subject) else "Which", verb].append((year, name, fact))
     for (label, verb), dated in groups.items():
         for (year, name, fact), (other_year, other_name, other) in combinations(dated[:8], 2):
             if year != other_year and name != other_name:
@@ -137,27 +148,73 @@ def comparisons(facts: Sequence[Fact]) -> Iterator[Question]:
                 yield _question(Kind.COMPARISON, [fact, other], text, first, why, parents=parents)
 
 
+def described_names(facts: Sequence[Fact]) -> dict[str, Fact]:
+    """Return the names that a fact describes, such as *the person who designed the Anke*, with the fact."""
+    found: dict[str, Fact] = {}
+    for fact in facts:
+        name = _described_name(fact)
+        if len(name) >= 4 and _description(fact):
+            found.setdefault(name, fact)
+    return found
+
+
+def _described_name(fact: Fact) -> str:
+    """Return the name, or the piece of code, that the answer of a fact is; "" if it is none."""
+    if fact.kind == "instruction":
+        name = fact.reference.removeprefix("use ").removeprefix("the ")
+        return name if fact.reference != name and name in fact.sentence.codes.values() else ""
+    name = fact.reference.removeprefix("the ")
+    return name if name[:1].isupper() and (" " in name or fact.kind != "person") else ""
+
+
 def two_hops(facts: Sequence[Fact]) -> Iterator[Question]:
     """Yield questions in which a fact of one passage stands in the place of a name in another passage."""
-    for one in facts:
-        name, known = one.reference.removeprefix("the "), one.sentence.passage
-        description = _description(one) if name[:1].isupper() and " " in name else ""
-        for other in facts if description else ():
-            place = _place_of(name, other.question)
-            text = other.question[: place[0]] + description + other.question[place[1] :] if place else ""
-            is_given = other.reference in known.plain or name.casefold() in text.casefold()
-            if place is None or known.text == other.sentence.passage.text or is_given:
+    for name, one in described_names(facts).items():
+        known, description = one.sentence.passage, _description(one)
+        for other in facts:
+            passage = other.sentence.passage
+            title = known.headings[:1]
+            is_near = bool(title) and (passage.source, passage.headings[:1]) == (known.source, title)
+            surname = name.split()[-1] if one.kind == "person" and is_near else name
+            place = _place_of(name, other.question) or _place_of(surname, other.question)
+            if place is None or known.text == passage.text or other.kind == "condition":
                 continue
-            if len(text.split()) <= 30 and other.kind != "condition":
+            text = other.question[: place[0]] + description + other.question[place[1] :]
+            is_given = other.reference in known.plain or surname.casefold() in text.casefold()
+            if not is_given and len(text.split()) <= 30:
                 text = text[0].upper() + text[1:]
                 why = f"Needs two passages: one says that {name} is {description}, the other has the answer."
                 more = {"topic": name, "parents": (fact_question(one), fact_question(other))}
                 yield _question(Kind.TWO_HOP, [one, other], text, other.reference, why, **more)
 
 
+def joint_questions(facts: Sequence[Fact]) -> Iterator[Question]:
+    """Yield questions for two facts about one name that different passages state."""
+    for name, found in _by_subject(facts).items():
+        for first, second in combinations([one for one in found if one.wh and one.clause], 2):
+            clause, pronoun = second.clause, _pronoun(second)
+            is_apart = (
+                first.sentence.passage.text != second.sentence.passage.text
+                and first.reference != second.reference
+                and first.wh != second.wh
+            )
+            if clause is None or not is_apart or not pronoun or "definition" in {first.kind, second.kind}:
+                continue
+            text = clause.inverted(second.wh, second.omit, subject=pronoun)
+            if not text or name.casefold() in text.casefold() or not _place_of(name, first.question):
+                continue
+            text = f"{first.question[:-1]}, and {text[0].lower()}{text[1:]}"
+            why = f"Needs two passages: each says one thing about {name}."
+            reference = f"{first.reference}; {second.reference}"
+            parents = fact_question(first), fact_question(second)
+            more = {"topic": name, "asks_for": "two facts", "parents": parents}
+            if len(text.split()) <= 30:
+                yield _question(Kind.TWO_HOP, [first, second], text, reference, why, **more)
+
+
 def _place_of(name: str, text: str) -> tuple[int, int] | None:
     """Return start and end of a name in a question; None if it is part of a longer name."""
-    match = re.search(rf"(\w+ )?((?:the )?\b{re.escape(name)}\b)(?!['’]| [A-Z])", text)
+    match = re.search(rf"(\w+ )?((?:the )?(?<![\w–-]){re.escape(name)}\b)(?!['’–-]| [A-Z])", text)
     if match is None or (match.start() > 0 and match[1] and match[1][0].isupper()):
         return None
     return match.span(2)
@@ -166,7 +223,15 @@ def _place_of(name: str, text: str) -> tuple[int, int] | None:
 def _description(fact: Fact) -> str:
     """Return what a fact says of the name that is its answer: *the person who designed the Anke*."""
     clause = fact.clause
-    if clause is None or fact.kind not in {"person", "place", "name"} or clause.is_copula:
+    if fact.kind == "instruction" and "?" in fact.question:
+        return f"the tool that I use to {fact.question.removeprefix('How do I ')[:-1]}"
+    if clause is None or fact.kind not in {"person", "place", "name"}:
+        return ""
+    attribute = clause.attribute
+    if attribute is not None:  # *the largest lake of Kenya*
+        tokens = kept(attribute if fact.answer == clause.subject else clause.subject)
+        return fact.sentence.restored(said(tokens)) if tokens[0].lower_ == "the" else ""
+    if clause.is_copula:
         return ""
     if fact.answer == clause.subject:
         return fact.sentence.restored(f"the person who {clause.predicate()}") if fact.kind == "person" else ""
@@ -228,18 +293,28 @@ def _pronoun(fact: Fact) -> str:
     return "he" if male > 2 * female else "she" if female > 2 * male else ""
 
 
-def in_other_words(fact: Fact, original: Question, draw: Random) -> Question | None:
-    """Return the question as an indirect question."""
-    clause = fact.clause
-    if clause is None or not fact.wh:
+def in_other_words(fact: Fact | None, original: Question, draw: Random) -> Question | None:
+    """Return the question in another form, with other verbs where the word table has them."""
+    text = _other_form(original.text, draw)
+    if not text and fact is not None and fact.clause is not None and fact.wh:
+        clause, is_year = fact.clause, fact.kind == "date" and re.fullmatch(r"\d{4}", fact.reference)
+        wh = "in what year" if is_year else fact.wh[0].lower() + fact.wh[1:]
+        predicate = clause.verb.text if fact.kind == "definition" else clause.predicate(fact.omit)
+        form = draw.choice(["Do you know {}?", "Can you tell me {}?", "I would like to know {}."])
+        text = clause.sentence.restored(form.format(f"{wh} {clause.subject_text()} {predicate}"))
+    words = [_SYNONYMS.get(word, word) for word in text.split(" ")]
+    if not text or " ".join(words) == original.text:
         return None
-    is_year = fact.kind == "date" and re.fullmatch(r"\d{4}", fact.reference)
-    wh = "in what year" if is_year else fact.wh[0].lower() + fact.wh[1:]
-    predicate = clause.verb.text if fact.kind == "definition" else clause.predicate(fact.omit)
-    form = draw.choice(["Do you know {}?", "Can you tell me {}?", "I would like to know {}."])
-    text = clause.sentence.restored(form.format(f"{wh} {clause.subject_text()} {predicate}"))
     why = f"Asks {original.text!r} in other words."
-    return replace(original, kind=Kind.PARAPHRASE, text=text, why=why, same_as=original)
+    return replace(original, kind=Kind.PARAPHRASE, text=" ".join(words), why=why, same_as=original)
+
+
+def _other_form(text: str, draw: Random) -> str:
+    """Return a question of a usual form in another one; "" if it has none of these forms."""
+    for pattern, forms in _FORMS:
+        if match := pattern.fullmatch(text):
+            return draw.choice(forms).format(*match.groups())
+    return ""
 
 
 def with_typos(original: Question, draw: Random) -> Question | None:

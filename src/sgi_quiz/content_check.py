@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 WINDOW = 12
 """An attribute counts as near a name if it is at most this many passages away in the same file."""
 _NEAR_LETTERS = 6
+_CODE_WORD = re.compile(r"-{0,2}\w+(?:[-_]\w+)+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +75,7 @@ class ContentCheck:
     dropped: set[str] = field(default_factory=set)
     _probes: dict[str, list[_Probe]] = field(default_factory=lambda: defaultdict(list))
     _cues: dict[str, list[_Probe]] = field(default_factory=lambda: defaultdict(list))
+    _names: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     _claims: dict[str, list[_Claim]] = field(default_factory=lambda: defaultdict(list))
 
     def watch(self, question: Question, wrong_value: str = "") -> None:
@@ -104,11 +107,19 @@ class ContentCheck:
         for cue in absence.cues:
             self._cues[cue].append(probe)
 
+    def watch_name(self, question: Question, name: str) -> None:
+        """Check a question about a name that the documents must not have."""
+        self._names[name].append(question.id)
+
     def read(self, passage: Passage) -> None:
         """Check all questions against a passage."""
         stems = distinct_stems(" ".join((*passage.headings, passage.plain)))
         self._check_claims(passage, stems)
         self._check_absences(passage, stems)
+        if self._names:
+            for word in {*_CODE_WORD.findall(fold(passage.plain))}:
+                for name in _near_code(word, (*self._names,)):
+                    self.dropped.update(self._names[name])
 
     def _check_claims(self, passage: Passage, stems: frozenset[str]) -> None:
         for stem in stems & self._claims.keys():
@@ -145,6 +156,12 @@ class ContentCheck:
 
 def _is_near(earlier: tuple[str, int], place: tuple[str, int]) -> bool:
     return earlier[0] == place[0] and place[1] - earlier[1] <= WINDOW
+
+
+@lru_cache(maxsize=1 << 15)
+def _near_code(word: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names that a word has in it, or that differ from it in at most two letters."""
+    return tuple(name for name in names if name in word or OSA.distance(word, name, score_cutoff=2) <= 2)
 
 
 @lru_cache(maxsize=1 << 17)

@@ -33,3 +33,9 @@ def attributes() -> dict[str, list[tuple[str, str, str]]]:
     return {
         label: [(key, text, cues) for key, (text, cues) in found.items()] for label, found in labels.items()
     }
+
+
+def synonyms() -> dict[str, str]:
+    """Return words with another word or group of words that can stand in their place."""
+    found: dict[str, str] = _tables()["synonyms"]
+    return found

@@ -62,6 +62,7 @@ def is_fair(fact: Fact) -> bool:
             r" - |-\s|\b(?:after|before|in|during) (?:round|week|game|season|chapter)\b", fact.question
         )
         and not _PASSING.search(fact.question)
+        and not re.search(r"\b(\w+(?: \w+)?) \1\b|[a-z] The\b", f"{fact.question} {fact.reference}")
         and not re.search(re.escape(fact.reference) + "[-–&/]", fact.sentence.text)
         and not re.search(r"\w['’](?!s\b|ll\b|re\b|ve\b)\w{2,}|\s['‘]\w", fact.question)
         and not (fact.kind == "instruction" and fact.reference.startswith(("To ", "In order")))
@@ -79,7 +80,8 @@ def span_text(token: Token, sentence: Sentence) -> str:
     tokens = kept(token)
     doc = token.doc
     if token.ent_type_ == "PERSON":
-        tokens = [one for one in tokens if one.ent_type_ == "PERSON"]
+        name = next((one for one in doc.ents if one.start <= token.i < one.end), ())
+        tokens = [one for one in tokens if one in name] or tokens
     first, last = tokens[0], tokens[-1]
     if first.lower_ in {"just", "only", "precisely"} and len(tokens) > 1:
         first = tokens[1]

@@ -200,7 +200,8 @@ def said(tokens: Iterable[Token], swap: Mapping[int, str] | None = None) -> str:
         if last is not None and (last.whitespace_ or last.i + 1 != token.i) and not _joins(token):
             parts.append(" ")
         word = (swap or {}).get(token.i, token.text)
-        parts.append(word[:1].lower() + word[1:] if token.i == 0 and not _keeps_capital(token) else word)
+        is_lower = (token.i == 0 and not _keeps_capital(token)) or word in {"You", "We", "They"}
+        parts.append(word[:1].lower() + word[1:] if is_lower else word)
         last = token
     return "".join(parts).strip(" ,")
 

@@ -25,6 +25,8 @@ class Passage:
         headings: the headings above it, the outermost first.
         cells: the rows of a table, with the header first.
         steps: the items of a numbered list.
+        items: the items of another list.
+        is_first: whether it is directly below its heading.
         id: the id that the data gives; None if it has none.
     """
 
@@ -35,6 +37,8 @@ class Passage:
     headings: tuple[str, ...] = ()
     cells: tuple[tuple[str, ...], ...] = ()
     steps: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
+    is_first: bool = False
     id: str | None = None
 
     @property

@@ -38,9 +38,16 @@ class _Headings:
 
     def __init__(self) -> None:
         self._levels: list[tuple[int, str]] = []
+        self._is_open = False
 
     def enter(self, level: int, title: str) -> None:
         self._levels = [one for one in self._levels if one[0] < level] + [(level, title.replace("`", ""))]
+        self._is_open = True
+
+    def opens(self) -> bool:
+        """Return whether the next block is the first below a heading."""
+        was_open, self._is_open = self._is_open, False
+        return was_open
 
     def titles(self) -> tuple[str, ...]:
         return tuple(title for _, title in self._levels)
@@ -98,7 +105,11 @@ def _read_markdown(path: Path, name: str, encoding: str | None) -> Iterator[Pass
             plain = " ".join(_inline(one) for one in inside if one.type == "inline")
             cells = _cells(inside) if token.type == "table_open" else ()
             steps = _items(inside) if token.type == "ordered_list_open" else ()
-            yield Passage(name, next(numbers), raw, plain, headings.titles(), cells, steps)
+            items = _items(inside) if token.type == "bullet_list_open" else ()
+            above = headings.titles(), cells, steps, items, headings.opens()
+            yield Passage(name, next(numbers), raw, plain, *above)
+        elif token.type == "fence":
+            headings.opens()
         at = end + 1
 
 
@@ -161,6 +172,8 @@ class _Html(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
         """Open a block."""
+        if tag == "pre":
+            self.blocks.append(_Block(tag))
         if tag in self.IGNORED:
             self._ignored.append(tag)
         elif self._ignored:
@@ -169,16 +182,19 @@ class _Html(HTMLParser):
             self._table = _Block("table")
             self.blocks.append(self._table)
         elif self._table is not None:
-            if tag == "tr":
-                self._table.rows.append([])
-            elif tag in {"td", "th"} and self._table.rows:
-                self._table.rows[-1].append("")
+            self._open_cell(self._table.rows, tag)
         elif tag == "li":
             self.blocks[-1].parts.append("\n")
         elif tag == "code":
             self.handle_data("`")
         elif tag in self.BLOCKS:
             self.blocks.append(_Block(tag))
+
+    def _open_cell(self, rows: list[list[str]], tag: str) -> None:
+        if tag == "tr":
+            rows.append([])
+        elif tag in {"td", "th"} and rows:
+            rows[-1].append("")
 
     def handle_endtag(self, tag: str) -> None:
         """Close a block."""
@@ -220,13 +236,25 @@ def _read_html(path: Path, name: str, encoding: str | None) -> Iterator[Passage]
         marked = "\n".join(squeezed(line) for line in "".join(block.parts).split("\n\n"))
         text = "\n".join(" | ".join(row) for row in rows) if rows else squeezed(marked)
         if not text:
+            if block.tag == "pre":
+                headings.opens()
             continue
         level = int(block.tag[1]) if re.fullmatch(r"h\d", block.tag) else 7 * (block.tag in {"dt", "summary"})
         if level:
             headings.enter(level, text)
         else:
-            plain = text.replace("`", "")
-            yield Passage(name, next(numbers), plain, text, headings.titles(), cells=rows)
+            lines = tuple(filter(None, map(squeezed, "".join(block.parts).split("\n\n"))))
+            yield Passage(
+                name,
+                next(numbers),
+                text.replace("`", ""),
+                text,
+                headings.titles(),
+                cells=rows,
+                steps=lines if block.tag == "ol" else (),
+                items=lines if block.tag == "ul" else (),
+                is_first=headings.opens(),
+            )
 
 
 def _read_pdf(path: Path, name: str, encoding: str | None) -> Iterator[Passage]:  # noqa: ARG001

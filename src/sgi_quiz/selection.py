@@ -25,7 +25,7 @@ SHARES = {
     Kind.UNANSWERABLE: 0.10,
     Kind.PARAPHRASE: 0.06,
     Kind.TYPOS: 0.05,
-    Kind.FAQ: 0.12,
+    Kind.FAQ: 0.2,
     Kind.FACT: 1.0,
 }
 """The largest share of the rows of each kind; facts fill the rest."""
@@ -82,9 +82,9 @@ class Reservoir:
 class Selection:
     """Chooses questions of the wanted kinds that differ in topic, passage, document and words."""
 
-    def __init__(self, number: int, seed: int) -> None:
+    def __init__(self, number: int, seed: int, per_passage: int = MAX_PER_PASSAGE) -> None:
         self.chosen: list[Question] = []
-        self._number, self._seed = number, seed
+        self._number, self._seed, self._per_passage = number, seed, per_passage
         self._counts: Counter[object] = Counter()
         self._stems: list[frozenset[str]] = []
 
@@ -114,7 +114,7 @@ class Selection:
             return False
         if one.kind in _ONCE_PER_TOPIC and self._counts["topic", one.kind, one.topic]:
             return False
-        if any(self._counts["passage", passage.text] >= MAX_PER_PASSAGE for passage in one.passages):
+        if any(self._counts["passage", passage.text] >= self._per_passage for passage in one.passages):
             return False
         if self._counts["text", one.text]:
             return False

@@ -24,6 +24,8 @@ _ROLE = re.compile(
 """Endings of nouns for persons."""
 _NO_ROLES = word_set("no_roles")
 _WEAK_VERBS = word_set("weak_verbs")
+_ORGANIZATION_WORDS = word_set("organizations")
+_DECIDING = word_set("deciding")
 _MANY_WORDS = 14
 _INDEFINITE = {"a", "an", "one"}
 _EXPLAINED = {"PERSON", "ORG", "PRODUCT", "GPE", "LOC", "FAC"}
@@ -77,7 +79,8 @@ def _definitions(clause: Clause) -> Iterator[Fact]:
     is_role = _is_role(attribute)
     is_who = is_person(noun) and is_role
     words = kept(attribute)
-    if words[0].lower_ not in _INDEFINITE or len(words) < 4 or (is_name(noun) and is_role and not is_who):
+    is_vague_role = is_name(noun) and ((is_role and not is_who) or words[0].lower_ == "one")
+    if words[0].lower_ not in _INDEFINITE or len(words) < 4 or is_vague_role:
         return
     if clause.verb.tag_ == "VBZ" or is_who:
         omit = frozenset(one.i for one in clause.rest)
@@ -95,10 +98,22 @@ def _identified(clause: Clause) -> Iterator[Fact]:
     if attribute is None or clause.front or not is_name(noun) or not clause.has_one_subject:
         return
     words = kept(attribute)
-    is_unique = any(one.tag_ == "JJS" or one.ent_type_ == "ORDINAL" for one in words)
+    is_unique = any(one.tag_ in {"JJS", "RBS"} or one.ent_type_ == "ORDINAL" for one in words)
     if words[0].lower_ == "the" and (is_unique or words[-1].ent_type_ == "GPE") and len(words) >= 4:
         wh = "Who" if is_person(noun) and _is_role(attribute) else "What"
         yield from subject_fact(clause, "name", f"{wh} {clause.predicate()}?", noun, clause.subject_tokens)
+
+
+def _singled_out(clause: Clause) -> Iterator[Fact]:
+    """Ask which thing a description fits that only one thing can have: *the largest lake of Kenya is X*."""
+    noun, attribute = clause.subject, clause.attribute
+    words = kept(noun)
+    is_unique = any(one.tag_ in {"JJS", "RBS"} or one.ent_type_ == "ORDINAL" for one in words)
+    if attribute is None or is_name(noun) or not is_unique or words[0].lower_ != "the" or len(words) < 4:
+        return
+    if is_clear(attribute) and clause.has_one_subject and clause.rest == (attribute,):
+        wh = "Who" if is_person(attribute) else "What"
+        yield from inverted_fact(clause, "name", wh, attribute, frozenset({attribute.i}))
 
 
 def _apposed(clause: Clause) -> Iterator[Fact]:
@@ -133,14 +148,14 @@ def _things(clause: Clause) -> Iterator[Fact]:
         weak = clause.verb.lemma_ in _WEAK_VERBS and len(list(noun.conjuncts)) < 2
         if noun.dep_ != "dobj" or weak or noun.pos_ not in {"NOUN", "PROPN"}:
             continue
-        if noun.ent_type_ in {"DATE", "CARDINAL", "PERSON"} or not 1 < len(kept(noun)) <= _MANY_WORDS:
+        if noun.ent_type_ in {"DATE", "CARDINAL"} or not 1 < len(kept(noun)) <= _MANY_WORDS:
             continue
         is_counted = any(one.dep_ == "nummod" for one in noun.children)
         if is_counted or not is_clear(noun) or len(content_stems(span_text(noun, clause.sentence))) < 2:
             continue
         omit = frozenset({noun.i})
-        kind = "list" if len(list(noun.conjuncts)) > 1 else "thing"
-        yield from inverted_fact(clause, kind, "What", noun, omit)
+        kind = "list" if len(list(noun.conjuncts)) > 1 else "person" if is_person(noun) else "thing"
+        yield from inverted_fact(clause, kind, "Who" if kind == "person" else "What", noun, omit)
 
 
 def _stranded(clause: Clause) -> Iterator[Fact]:
@@ -150,7 +165,8 @@ def _stranded(clause: Clause) -> Iterator[Fact]:
             yield from inverted_fact(clause, "name", "What", one, frozenset({one.i}))
     for prep, noun in clause.objects():
         is_last = prep == clause.rest[-1] and not clause.front
-        is_asked = f"{clause.verb.lemma_} {prep.lower_}" in _STRANDED
+        is_passive = any(one.dep_ == "auxpass" for one in clause.auxiliaries) and prep.lower_ == "with"
+        is_asked = is_passive or f"{clause.verb.lemma_} {prep.lower_}" in _STRANDED
         if is_asked and is_last and is_clear(noun) and noun.ent_type_ != "DATE":
             for fact in inverted_fact(clause, "thing", "What", noun, frozenset({prep.i})):
                 yield replace(fact, question=f"{fact.question[:-1]} {prep.lower_}?", wh="")
@@ -163,8 +179,39 @@ def _subjects(clause: Clause) -> Iterator[Fact]:
     is_thing = noun.pos_ in {"NOUN", "PROPN"} and noun.ent_type_ in {"", "EVENT", "LAW", "PRODUCT"}
     if not (has_object and is_thing and clause.has_one_subject) or clause.finite.tag_ == "VBP":
         return
-    if is_clear(noun) and len(kept(noun)) > 1 and len(content_stems(clause.predicate())) >= 4:
+    says_much = len(content_stems(span_text(noun, clause.sentence))) > 1 or is_name(noun)
+    if is_clear(noun) and says_much and len(kept(noun)) > 1 and len(content_stems(clause.predicate())) >= 4:
         yield from subject_fact(clause, "thing", f"What {clause.predicate()}?", noun, clause.subject_tokens)
+
+
+def _organizations(clause: Clause) -> Iterator[Fact]:
+    """Ask for the organization that does something."""
+    noun = clause.subject
+    has_object = any(one.dep_ == "dobj" for one in clause.rest) and clause.verb.lemma_ not in _WEAK_VERBS
+    words = {one.text for one in kept(noun)}
+    is_known = _ORGANIZATION_WORDS & words or re.fullmatch(r"[A-Z]{2,5}", noun.text)
+    is_named = noun.ent_type_ == "ORG" and is_known and noun.text not in clause.sentence.codes
+    if has_object and is_named and clause.has_one_subject:
+        question = f"Which organization {clause.predicate()}?"
+        if len(content_stems(clause.predicate())) >= 3:
+            yield from subject_fact(clause, "name", question, noun, clause.subject_tokens)
+
+
+def _aims(clause: Clause) -> Iterator[Fact]:
+    """Ask what someone decided to do, and what something is done for."""
+    for one in (*clause.rest, *(child for child in clause.verb.rights if child.dep_ == "advcl")):
+        is_aim = any(child.tag_ == "TO" and child.i == one.left_edge.i for child in one.lefts)
+        if one.dep_ not in {"xcomp", "advcl"} or one.tag_ != "VB" or not is_aim:
+            continue
+        omit, is_done = frozenset({one.i}), one.dep_ == "xcomp" and clause.verb.lemma_ in _DECIDING
+        if one.left_edge.nbor(-1).text == "," or not is_clear(one) or not 2 < len(kept(one)) <= _MANY_WORDS:
+            continue
+        if is_done and one == clause.rest[-1] and not clause.front:
+            text = span_text(one, clause.sentence).removeprefix("to ")
+            for fact in inverted_fact(clause, "thing", "What", one, omit, text):
+                yield replace(fact, question=f"{fact.question[:-1]} to do?", wh="")
+        elif one.dep_ == "advcl" and clause.finite.lower_ not in {"can", "may", "might", "could"}:
+            yield from inverted_fact(clause, "reason", "Why", one, omit)
 
 
 def _manners(clause: Clause) -> Iterator[Fact]:
@@ -195,8 +242,7 @@ def _conditions(clause: Clause) -> Iterator[Fact]:
         inside = [token for token in child.subtree if not token.is_punct and token != mark]
         used = {token.i for token in inside}
         is_open = any(
-            points_elsewhere(token) or (token.pos_ == "NOUN" and is_vague(token, used, strict=False))
-            for token in inside
+            points_elsewhere(token) or (token.pos_ == "NOUN" and is_vague(token, used)) for token in inside
         )
         says_much = (
             any(map(is_name, inside)) or sum(one.pos_ in {"NOUN", "ADJ", "VERB"} for one in inside) > 2
@@ -243,6 +289,6 @@ def _instructions(sentence: Sentence) -> Iterator[Fact]:
 
 
 _ASKING = (
-    *VALUES, _identified, _people, _agents, _definitions, _apposed, _stranded, _subjects, _manners, _things,
-    _reasons, _conditions,
+    *VALUES, _identified, _singled_out, _people, _organizations, _agents, _definitions, _apposed, _stranded,
+    _subjects, _manners, _things, _aims, _reasons, _conditions,
 )  # fmt: skip

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from itertools import combinations
+from collections import defaultdict
+from dataclasses import replace
+from itertools import combinations, pairwise, permutations
 from typing import TYPE_CHECKING
 
 from sgi.text.tokenizers import sentences
@@ -13,7 +15,7 @@ from sgi_quiz.parsing import content_stems, parser
 from sgi_quiz.question import Kind, Question
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sgi_quiz.passages import Passage
 
@@ -25,66 +27,134 @@ _UNCLEAR = re.compile(
 _POINTS = re.compile(r"(?i)(?:this|these|it|the following|there|here)\b")
 _NUMBER = re.compile(r"([-−]?\d[\d,]*(?:\.\d+)?)\s*(%|[a-zA-Zµ°€$£]{0,5})\.?")
 _MEASURES = word_set("measures")
+_THINGS, _ACTING = word_set("things"), word_set("acting")
+_MEANINGS, _PROPERTIES = word_set("meanings"), word_set("properties")
+_ARTICLES = {"The", "the", "A", "a", "An", "an"}
+_HAS_OBJECT = {"dobj", "prep", "ccomp", "xcomp"}
+MAX_TITLE = 12
+MAX_CELL = 30
+"""The largest number of words of a cell that is an answer."""
+_COMPOUND = re.compile(r"(-{0,2}[a-z]{2,})([-_])([a-z]{2,}(?:[-_][a-z]+)*)")
+_EXPLAINED = re.compile(r"(`[^`]{2,40}`|[A-Za-z][\w -]{2,40}): +(.+)$")
 _NOT_COMPARED = {"default", "version", "port", "year"}
 
 
-def faq_question(passage: Passage) -> Question | None:
-    """Return the question of a heading, with the first sentences below it as the answer; None if none."""
+def heading_question(passage: Passage) -> Question | None:
+    """Return the question of a heading, with the first sentences below it as the answer; None if none.
+
+    A heading asks itself (*Can I cancel?*), or names a task: *Cancel a cabin* asks how to do it.
+    """
     title = passage.headings[-1] if passage.headings else ""
-    if not title.endswith("?") or len(title.split()) < 4 or _UNCLEAR.search(title) or passage.cells:
+    if _UNCLEAR.search(title) or passage.cells or not 3 <= len(title.split()) <= MAX_TITLE:
         return None
-    if any(
-        token.pos_ == "NOUN" and is_vague(token, range(len(title)), strict=False) for token in parser()(title)
-    ):
+    is_asked, answer = title.endswith("?"), _first_sentences(passage)
+    text = title if is_asked else f"How do I {task}?" if (task := _task(title)) else ""
+    if not text or _POINTS.match(answer) or not content_stems(answer) & content_stems(title):
         return None
+    if any(token.pos_ == "NOUN" and is_vague(token, range(len(text))) for token in parser()(text)):
+        return None
+    if is_asked:
+        why = f"The document asks it itself, as a heading of {passage.source}."
+        return Question(Kind.FAQ, "faq", text, answer, (passage,), title, why, title)
+    first = next(iter(sentences(passage.plain)), "")
+    if "`" not in first and parser()(first)[:].root.tag_ != "VB":  # it has no code, and tells nothing to do
+        return None
+    why = f"Asks how to do what a heading of {passage.source} names."
+    return Question(Kind.FAQ, "instruction", text, answer, (passage,), title, why, title)
+
+
+def _first_sentences(passage: Passage) -> str:
+    """Return the first sentences of a passage, up to `MAX_ANSWER` words; "" if they are not complete."""
     answer = ""
-    for sentence in sentences(passage.plain.replace("`", "")):
-        if not sentence.endswith((".", "!")) or (answer and len(f"{answer} {sentence}".split()) > MAX_ANSWER):
+    for sentence in sentences(passage.plain):
+        text = sentence.replace("`", "")
+        if not text.endswith((".", "!")) or (answer and len(f"{answer} {text}".split()) > MAX_ANSWER):
             break
-        answer = f"{answer} {sentence}".strip()
-    if (
-        not content_stems(answer) & content_stems(title)
-        or _POINTS.match(answer)
-        or len(answer.split()) > MAX_ANSWER
-        or len(content_stems(title)) < 2
-    ):
-        return None
-    why = f"The document asks it itself, as a heading of {passage.source}."
-    return Question(Kind.FAQ, "faq", title, answer, (passage,), title, why, title)
+        answer = f"{answer} {text}".strip()
+    return answer if len(answer.split()) <= MAX_ANSWER else ""
+
+
+def _task(title: str) -> str:
+    """Return what a heading names as a task, such as *cancel a cabin*; "" if it names none."""
+    start = f"{title[:1].lower()}{title[1:]}"
+    for before, tag in (("To", "VB"), ("They", "VBP")):
+        doc = parser()(f"{before} {start}.")
+        has_object = _HAS_OBJECT & {one.dep_ for one in doc[1].rights}
+        if doc[1].tag_ != tag or doc[1].dep_ != "ROOT" or not has_object:
+            return ""
+    return "" if re.search(r"[,;:()]", title) else re.sub(r"\byour\b", "my", start)
 
 
 def table_questions(passage: Passage) -> Iterator[Question]:
-    """Yield questions for a number of a table, and comparisons of two numbers of a column."""
-    if len(passage.cells) < 3 or not passage.headings:
+    """Yield questions for a cell of a table, and comparisons of two numbers of a column."""
+    if len(passage.cells) < 3:
         return
     header, *rows = passage.cells
-    rows = [row for row in rows if len(row) == len(header) and re.fullmatch(r"[A-Za-z][\w .-]{2,50}", row[0])]
+    rows = [row for row in rows if len(row) == len(header) and _is_key(row[0])]
     if len({row[0] for row in rows}) < len(rows) or not 1 <= len(header[0].split()) <= 4:
         return
     for column, name in enumerate(header[1:], 1):
-        if not _is_noun(name):
-            continue
         found = [(row, match) for row in rows if (match := _NUMBER.fullmatch(row[column]))]
-        for row, _ in found:
-            sentence = " | ".join(row)
-            text = f"What is the {_lower(name)} of {row[0]}?"
-            why = f"Asks for one number of a table in {passage.source}."
-            if len(row[0].split()) <= 6 and not set(row[0]) & set("(),;:"):
+        measure = bool(passage.headings) and _is_measure(name)
+        for row in rows:
+            text = _cell_question(header[0], name, row[0], is_measure=measure)
+            is_text = not measure and 2 <= len(row[column].split()) <= MAX_CELL
+            if text and (is_text or any(row is one for one, _ in found)):
+                why = f"Asks for one cell of a table in {passage.source}."
+                sentence = " | ".join(row)
                 yield Question(Kind.FACT, "table cell", text, row[column], (passage,), sentence, why, row[0])
-        if name.split()[-1].casefold() not in _NOT_COMPARED:
-            yield from _compared(passage, name, found)
+        if measure and name.split()[-1].casefold() not in _NOT_COMPARED:
+            yield from _compared(passage, header[0], name, found)
+
+
+def next_questions(questions: Sequence[Question]) -> Iterator[Question]:
+    """Yield questions such as *And --once?* after one for another cell of the column."""
+    for first, second in pairwise(questions):
+        start, end = (one.text.removesuffix(f"{one.topic}{_after(one)}") for one in (first, second))
+        if start == end and first.passages == second.passages and first.reference != second.reference:
+            of = "of " if start.endswith("of ") else ""
+            turns = (("user", first.text), ("assistant", f"{first.reference}."))
+            why = f"Needs the turn before it, which asks the same for {first.topic}."
+            text = f"And {of}{second.topic}?"
+            yield replace(
+                second, kind=Kind.FOLLOW_UP, text=text, why=why, turns=turns, parents=(first, second)
+            )
+
+
+def _after(question: Question) -> str:
+    return " do?" if question.text.endswith(" do?") else " mean?" if question.text.endswith(" mean?") else "?"
+
+
+def _is_key(cell: str) -> bool:
+    """Return whether the first cell of a row names a thing."""
+    is_plain = re.fullmatch(r"[A-Za-z-][\w .@-]{1,50}", cell) and len(cell.split()) <= 6
+    return bool(is_plain) and not _UNCLEAR.search(cell) and cell.split(maxsplit=1)[0] not in _ARTICLES
+
+
+def _cell_question(first: str, name: str, key: str, *, is_measure: bool) -> str:
+    """Return the question for a column of the row of a key; "" if the headers do not give one."""
+    row_is = _lower(first) if first.casefold() in _THINGS else ""
+    if is_measure:
+        return f"What is the {_lower(name)} of {f'the {row_is} ' if row_is else ''}{key}?"
+    if not row_is:
+        return ""
+    if name.casefold() in _MEANINGS:
+        verb = "do" if row_is in _ACTING else "mean"
+        return f"What does the {row_is} {key} {verb}?"
+    return f"What is the {_lower(name)} of the {row_is} {key}?" if name.casefold() in _PROPERTIES else ""
 
 
 def _compared(
-    passage: Passage, name: str, found: Sequence[tuple[Sequence[str], re.Match[str]]]
+    passage: Passage, first: str, name: str, found: Sequence[tuple[Sequence[str], re.Match[str]]]
 ) -> Iterator[Question]:
-    for (one, first), (other, second) in combinations(found[:6], 2):
-        values = [float(match[1].replace(",", "").replace("−", "-")) for match in (first, second)]
-        if first[2] != second[2] or values[0] == values[1] or set(one[0] + other[0]) & set("(),;:"):
+    which = f"Which {_lower(first)}" if first.isalpha() and _is_singular(first) else "Which"
+    for (one, left), (other, right) in combinations(found[:6], 2):
+        values = [float(match[1].replace(",", "").replace("−", "-")) for match in (left, right)]
+        if left[2] != right[2] or values[0] == values[1] or set(one[0] + other[0]) & set("(),;:"):
             continue
         more = one[0] if values[0] > values[1] else other[0]
-        text = f"Which has the higher {_lower(name)}, {one[0]} or {other[0]}?"
-        why = f"Compares two numbers of a table: {one[0]} has {first[0]}, {other[0]} has {second[0]}."
+        text = f"{which} has the higher {_lower(name)}, {one[0]} or {other[0]}?"
+        why = f"Compares two numbers of a table: {one[0]} has {left[0]}, {other[0]} has {right[0]}."
         yield Question(
             Kind.COMPARISON,
             "table",
@@ -97,7 +167,7 @@ def _compared(
         )
 
 
-def _is_noun(header: str) -> bool:
+def _is_measure(header: str) -> bool:
     """Return whether a header names something that has a value, such as *maximum size*."""
     words = header.split()
     return (
@@ -111,13 +181,54 @@ def _lower(name: str) -> str:
     return " ".join(word if not word.istitle() else word.lower() for word in name.split())
 
 
+def unknown_names(passages: Iterable[Passage]) -> Iterator[tuple[Question, str]]:
+    """Yield questions for names that no row of a table has, with the name: parts of two names of one kind."""
+    keys: dict[str, set[str]] = defaultdict(set)
+    for passage in passages:
+        header, *rows = passage.cells or ((),)
+        if rows and header[0].casefold() in _THINGS and {one.casefold() for one in header} & _MEANINGS:
+            keys[header[0].casefold()].update(row[0] for row in rows if row and _COMPOUND.fullmatch(row[0]))
+    for thing, names in sorted(keys.items()):
+        for one, other in permutations(sorted(names), 2):
+            name = _COMPOUND.sub(r"\1\2", one, count=1) + _COMPOUND.sub(r"\3", other, count=1)
+            if name not in names:
+                text = f"What does the {thing} {name} {'do' if thing in _ACTING else 'mean'}?"
+                why = f"No passage has {name}, or a name that differs from it in two letters."
+                sentence = f"{one}, {other}"
+                yield Question(Kind.UNANSWERABLE, "unknown name", text, None, (), sentence, why, name), name
+
+
+def item_questions(passage: Passage) -> Iterator[Question]:
+    """Yield questions for the items of a list that explain a term: ``term: a thing that ...``."""
+    for item in passage.items:
+        match = _EXPLAINED.match(item)
+        if match is None or not 3 <= len(match[2].split()) <= MAX_CELL:
+            continue
+        term, meaning = match[1].replace("`", "").strip(), match[2].replace("`", "").strip()
+        if content_stems(term) & content_stems(meaning) or not content_stems(term):
+            continue
+        is_code, root = "`" in match[1], parser()(f"{meaning[:1].upper()}{meaning[1:]}")[:].root
+        if root.tag_ == "VBZ" and is_code and not any(one.dep_.startswith("nsubj") for one in root.lefts):
+            text = f"What does {term} do?"
+        elif root.tag_ == "NN" and root.left_edge.lower_ in {"a", "an", "the"} and _is_singular(term):
+            text = f"What is {term}?" if is_code else f"What is {term[:1].lower()}{term[1:]}?"
+        else:
+            continue
+        why = f"Asks for what a list of {passage.source} explains."
+        yield Question(Kind.FACT, "definition", text, meaning.rstrip("."), (passage,), item, why, term)
+
+
+def _is_singular(term: str) -> bool:
+    return parser()(f"It is about {term}.")[-2].tag_ in {"NN", "NNP"}
+
+
 def step_questions(passage: Passage) -> Iterator[Question]:
     """Yield questions for a step of numbered instructions whose heading names what they do."""
     if len(passage.steps) < 3 or not passage.headings:
         return
     title = passage.headings[-1]
     doc = parser()(f"To {title[:1].lower()}{title[1:]}.")
-    if doc[1].tag_ != "VB" or _UNCLEAR.search(title) or len(title.split()) < 2 or title.endswith("?"):
+    if doc[1].tag_ != "VB" or _UNCLEAR.search(title) or len(title.split()) < 3 or title.endswith("?"):
         return
     aim = f"{title[:1].lower()}{title[1:]}"
     for at, step in enumerate(passage.steps):
@@ -130,4 +241,4 @@ def step_questions(passage: Passage) -> Iterator[Question]:
             continue
         if 3 <= len(answer.split()) <= 30 and len(content_stems(answer)) >= 2:
             why = f"Asks for a step of the instructions under {title!r}."
-            yield Question(Kind.FACT, "step", text, answer.rstrip("."), (passage,), answer, why, aim)
+            yield Question(Kind.FACT, "step", text, answer.rstrip(".;,"), (passage,), answer, why, aim)
