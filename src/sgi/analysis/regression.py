@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sgi.analysis.diagnosis.diagnosis import RowDiagnosis
     from sgi.engine.run import Run
     from sgi.kernel.metric_column import MetricColumn
     from sgi.kernel.sample import Sample
@@ -197,9 +198,13 @@ def _with_causes(run: Run, found: Regressions) -> Regressions:
     return replace(
         found,
         rows=tuple(
-            row
-            if one.cause in {None, CORRECT}
-            else {**row, "why": f"{row['why']} A guess of sgi diagnose: {one.cause}. {one.because}"}
+            {**row, "why": " ".join(filter(None, (row["why"], _guess(one))))}
             for row, one in zip(found.rows, diagnoses, strict=True)
         ),
     )
+
+
+def _guess(diagnosis: RowDiagnosis) -> str:
+    if diagnosis.cause in {None, CORRECT}:
+        return f"A guess of sgi diagnose: {diagnosis.finding}." if diagnosis.finding else ""
+    return f"A guess of sgi diagnose: {diagnosis.cause}. {diagnosis.because}"

@@ -14,10 +14,11 @@ from sgi.kernel.short_text import metric_label
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from sgi.analysis.regression import Regressions
+    from sgi.reporting.views.row_view import LowestRows
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -70,12 +71,17 @@ def _failed_rows(database: Database, record: RunRecord, metric: str | None, most
     require_texts(record, "--as-quiz")
     columns = scored_rows(database, record)
     every = record.scored
-    ranked = (
-        lowest_ids(columns, most=every, metric=metric) if metric else ids_by_importance(columns, most=every)
-    )
+    ranked: Sequence[LowestRows[str]]
+    if metric is None:
+        ranked = ids_by_importance(columns, most=every)
+    else:
+        ranked = lowest_ids(columns, most=every, metric=metric)
+    scored = [column.metric for column in columns.metrics if column.ok.any()]
+    if not ranked and metric is None and scored:  # all values are the best possible ones
+        ranked = lowest_ids(columns, most=every, metric=scored[0])
     if not ranked:
-        what = f"no row with a value of {metric}" if metric else "no row below the best value of a metric"
-        raise UsageError(f"{record.label} has {what}.", hint="`sgi show RUN` shows its metrics.")
+        what = f"a value of {metric}" if metric else "a value"
+        raise UsageError(f"No row of {record.label} has {what}.", hint="`sgi show RUN` says why.")
     failed = {
         lowest.metric: failed_rows(columns.run.metric(lowest.metric), columns.classes.get(lowest.metric, ()))
         for lowest in ranked

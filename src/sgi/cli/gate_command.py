@@ -65,8 +65,8 @@ By = Annotated[
     str | None,
     typer.Option(
         "--by",
-        help="Check each rule for each value of this column. To check one value, begin the rule with it: "
-        '"kind=regression: recall>=0.8".',
+        help="Split the rows by this column: check each rule for each of its values. To check one of them, "
+        'begin the rule with it: "kind=regression: recall>=0.8".',
     ),
 ]
 AllowUnfinished = Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import shlex
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 import numpy as np
@@ -39,10 +40,12 @@ from sgi.kernel.short_text import metric_label, short_repr
 from sgi.stats.intervals import MIN_CLUSTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sgi.engine.run import Run
+
+    _Groups = Callable[[Run, str], list[str | None]]
 
 COVERAGE = 0.95
 """Default share of rows that must have a value."""
@@ -195,13 +198,15 @@ def gate(
     _check_ranges(all_rules, run)
     if by is not None:
         all_rules = _for_each_group(all_rules, run, by)
-    parts = {rule.where: _part(run, against, rule, policy) for rule in all_rules}
+    groups = cache(row_groups)
+    firsts = {rule.where: rule for rule in all_rules}
+    parts = {where: _part(run, against, rule, policy, groups) for where, rule in firsts.items()}
     checks = []
     for rule in all_rules:
         check = _check(parts[rule.where], rule, policy, allow_different=allow_different)
         check = _count_look(check, look_of(run, rule), looks, earlier)
         checks.append(check if allow_unfinished else _require_finished(check, rule, run, against))
-    notes = (note for part in parts.values() for note in _notes(part, all_rules))
+    notes = (*_notes(run, all_rules), *(note for part in parts.values() for note in part.notes()))
     return GateReport(run.name, tuple(checks), looks, tuple(dict.fromkeys(notes)))
 
 
@@ -230,18 +235,25 @@ class _Part:
     against: Run | None
     compared: Comparison | UsageError | None
 
+    def notes(self) -> Iterator[str]:
+        """Yield notes on accepted differences."""
+        if isinstance(self.compared, Comparison):
+            differences = self.compared.differences
+            yield from (f"Differs in more than the responses: {other}." for other in differences)
+            yield from self.compared.notes
 
-def _part(run: Run, against: Run | None, rule: Rule, policy: Policy) -> _Part:
+
+def _part(run: Run, against: Run | None, rule: Rule, policy: Policy, groups: _Groups) -> _Part:
     if rule.where:
-        run = _rows_of(run, rule)
-        against = None if against is None else _rows_of(against, rule)
+        run = _rows_of(run, rule, groups)
+        against = None if against is None else _rows_of(against, rule, groups)
     return _Part(run, against, None if against is None else _comparison(against, run, policy))
 
 
-def _rows_of(run: Run, rule: Rule) -> Run:
+def _rows_of(run: Run, rule: Rule, groups: _Groups) -> Run:
     """Return the rows of a group. Rows that are not scored or cannot be read may be in it, so they count."""
     column, value = rule.group
-    names = [NO_GROUP if name is None else name for name in row_groups(run, column)]
+    names = [NO_GROUP if name is None else name for name in groups(run, column)]
     part = run.take(np.flatnonzero(np.array(names, dtype=np.object_) == value))
     rows = len(part.ids) + run.record.rows - run.record.scored
     return replace(part, record=replace(part.record, rows=rows, rejected=run.record.rejected))
@@ -327,14 +339,11 @@ def _comparison(against: Run, run: Run, policy: Policy) -> Comparison | UsageErr
         return error
 
 
-def _notes(part: _Part, rules: tuple[Rule, ...]) -> Iterator[str]:
-    """Yield notes on assumptions and accepted differences."""
-    names = dict.fromkeys(filter(None, (_metric_of(part.run, rule.metric) for rule in rules)))
-    yield from ratio_notes(with_range(part.run.metrics[name]) for name in names)
-    yield from part.run.statistics_notes()
-    if isinstance(part.compared, Comparison):
-        yield from (f"Differs in more than the responses: {other}." for other in part.compared.differences)
-        yield from part.compared.notes
+def _notes(run: Run, rules: tuple[Rule, ...]) -> Iterator[str]:
+    """Yield notes on assumptions."""
+    names = dict.fromkeys(filter(None, (_metric_of(run, rule.metric) for rule in rules)))
+    yield from ratio_notes(with_range(run.metrics[name]) for name in names)
+    yield from run.statistics_notes()
 
 
 def _check(part: _Part, rule: Rule, policy: Policy, *, allow_different: bool) -> Check:

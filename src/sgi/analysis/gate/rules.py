@@ -76,7 +76,7 @@ class Rule:
         if self.coverage is not None:
             checked_share(f"{name} {self.threshold}: coverage", self.coverage)
         where: object = self.where
-        if where != "" and not (isinstance(where, str) and all(self.group)):
+        if where != "" and not (isinstance(where, str) and "=" in where and self.group[0]):
             hint = 'Write COLUMN=VALUE, such as "kind=regression".'
             raise UsageError(f"{name} {self.threshold}: {self.where!r} does not name rows.", hint=hint)
 
@@ -84,7 +84,7 @@ class Rule:
     def group(self) -> tuple[str, str]:
         """The column and the value of the rows to which the rule applies."""
         column, _, value = self.where.partition("=")
-        return column.strip(), value.strip()
+        return column, value
 
     @property
     def name(self) -> str:
@@ -126,7 +126,7 @@ _KEYS = {
 _WAY_OUT = 'Write METRIC, one of >= > <= <, and a number: "faithfulness>=0.8".'
 # The operator is the last one: a metric's parameters may hold others.
 _RULE = re.compile(
-    r"(?:(?P<where>[^<>=(:]*[^<>=(:\s]=[^<>:]+):\s)?\s*(?P<metric>.*?[^\s<>=!~])\s*(?P<condition>[<>]=?)(?P<threshold>[^<>=]+)",
+    r"(?:(?P<where>[^<>=(:]*[^<>=(:\s]\s*=[^<>:]*):\s)?\s*(?P<metric>.*?[^\s<>=!~])\s*(?P<condition>[<>]=?)(?P<threshold>[^<>=]+)",
     re.DOTALL,
 )
 
@@ -187,8 +187,13 @@ def parse_rule(text: str) -> Rule:
         raise UsageError(message, hint=_WAY_OUT) from None
     threshold = checked_threshold(repr(text), number)
     name, statistic = split_statistic(match["metric"])
-    where = (match["where"] or "").strip()
+    where = _stripped(match["where"] or "")
     return Rule(_canonical(name), Condition(match["condition"]), threshold, None, statistic, where)
+
+
+def _stripped(where: Any) -> Any:
+    """Remove spaces around the column and the value of a group."""
+    return "=".join(map(str.strip, where.split("=", 1))) if isinstance(where, str) else where
 
 
 def split_statistic(name: str) -> tuple[str, str]:
@@ -289,7 +294,7 @@ def _from_table(place: str, table: dict[str, Any], coverage: float | None) -> tu
     }
     name, statistic = split_statistic(name)
     statistic = table.get("statistic", statistic)
-    where = table.get("where", "")
+    where = _stripped(table.get("where", ""))
     return tuple(
         Rule(
             _canonical(name),
