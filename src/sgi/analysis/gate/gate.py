@@ -349,7 +349,7 @@ def _notes(run: Run, rules: tuple[Rule, ...]) -> Iterator[str]:
 def _check(part: _Part, rule: Rule, policy: Policy, *, allow_different: bool) -> Check:
     run, against, compared = part.run, part.against, part.compared
     if rule.where and (count := len(np.unique(run.clusters))) < MIN_CLUSTERS:
-        found = f"no row has {rule.where}" if not count else f"only {count} questions have {rule.where}"
+        found = f"{rule.where} has {count} question{'' if count == 1 else 's'}"
         return failed_check(rule, f"not enough rows: {found}; at least {MIN_CLUSTERS} are needed", policy)
     try:
         name = run.metric(rule.metric).metric
