@@ -72,6 +72,7 @@ def quiz(
       sgi quiz docs/ -o quiz.jsonl
       sgi quiz docs/ handbook.pdf -n 300 --seed 1 -o quiz.jsonl
       sgi quiz --review quiz.jsonl
+      sgi serve --quiz quiz.jsonl
       sgi quiz docs/ -o quiz.jsonl --update
       sgi run quiz.jsonl --target http://localhost:8000/ask
     """
