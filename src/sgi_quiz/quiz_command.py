@@ -83,7 +83,7 @@ def quiz(
         return
     if not documents or out is None:
         missing = "-o" if documents else "DOCUMENTS"
-        raise UsageError(f"{missing} is required.", hint="Example: sgi quiz docs/ -o quiz.jsonl")
+        raise UsageError(f"{missing} is required.", hint="Example: `sgi quiz docs/ -o quiz.jsonl`.")
     _make(documents, out, number, seed, encoding, update=update, as_json=as_json)
 
 
