@@ -117,7 +117,7 @@ def _make(
     from sgi_quiz.review_file import QuizRow
 
     check_target(out)
-    old = _old_rows(out, update=update)
+    dropped = len(_old_rows(out, update=update).dropped)
     parser()
     found = Documents.find(paths, checked_encoding(encoding))
     if not found.files and not found.skipped:
@@ -125,11 +125,12 @@ def _make(
             f"{', '.join(map(str, paths))}: no documents found.",
             hint="It can be Markdown, HTML, text, PDF, or JSON Lines with a text in each row.",
         )
-    made = build_quiz(found, number + len(old.dropped), seed)
+    made = build_quiz(found, number + dropped, seed)
     for name, reason in sorted(found.skipped.items()):
         print_message(f"skipped {name}: {reason}")
     if not made.questions:
         raise DataError(f"no question could be made of {made.passages:,} passages")
+    old = _old_rows(out, update=update)  # again: somebody may have reviewed it meanwhile
     rows = [QuizRow.model_validate(question.row()) for question in made.questions]
     updated = update_quiz(old, [_with_skipped(row, found.skipped) for row in rows], found, number)
     with open_writer(out) as writer:

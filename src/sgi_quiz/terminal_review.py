@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sgi.cli.console import is_styled, plain, print_lines, print_message, styled
+from sgi.cli.console import is_styled, one_line, plain, print_lines, print_message, styled
 from sgi.kernel.errors import UsageError
 from sgi.reporting.terminal_style import HEADING
 from sgi_quiz.review_file import Review, dropped_path
@@ -117,11 +117,11 @@ def _question_lines(quiz: QuizRows, row: QuizRow) -> Iterator[str | Text]:
     facts = filter(None, (row.kind, row.asks_for, row.difficulty))
     done = quiz.number - len(quiz.pending)
     yield ""
-    yield styled((f"{done + 1:,} of {quiz.number:,}", HEADING), f"  {', '.join(facts)}")
+    yield styled((f"{done + 1:,} of {quiz.number:,}", HEADING), f"  {one_line(', '.join(facts))}")
     if row.stale:
         yield _field("Stale", row.stale_reason or "")
     for turn in (row.turns or [])[:-1]:
-        yield _field(turn.get("role", "").capitalize(), turn.get("text", ""))
+        yield _field(one_line(turn.get("role", ""), longest=11).capitalize(), turn.get("text", ""))
     yield _field("Question", (row.question, HEADING))
     yield _field("Reference", row.reference or "(none: the system should refuse)")
     for number, parts in enumerate(row.passages()):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from sgi_quiz.build import build_quiz
 from sgi_quiz.review_file import Review, dropped_path, read_quiz
 
 pytest.importorskip("spacy")
@@ -96,3 +97,19 @@ def test_a_skipped_file_makes_no_row_stale(make, tmp_path):
     assert all(one["why"].endswith("Not searched: ferries.md.") for one in absent)
     (tmp_path / "docs" / "ferries.md").unlink()
     assert "its passage is no longer in ferries.md" in make("--update").out
+
+
+def test_a_decision_during_an_update_is_kept(make, tmp_path, monkeypatch):
+    path = tmp_path / "quiz.jsonl"
+    make()
+    first, second, *_ = read_quiz(path).rows
+
+    def meanwhile(*arguments):
+        Review(path).drop(first.id)
+        Review(path).keep(second.id, second.question, second.reference or "")
+        return build_quiz(*arguments)
+
+    monkeypatch.setattr("sgi_quiz.build.build_quiz", meanwhile)
+    make("--update")
+    assert first.id not in rows(path)
+    assert rows(path)[second.id]["review"] == "kept"

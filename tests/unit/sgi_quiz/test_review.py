@@ -33,7 +33,7 @@ def row(number, **columns):
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "quiz.jsonl"
-    follow_up = {"turns": [{"role": "user", "text": "Before?"}, {"role": "user", "text": "And 3?"}]}
+    follow_up = {"turns": [{"role": "user\nWhy", "text": "Before?"}, {"role": "user", "text": "And 3?"}]}
     made = [row(1), row(2), row(3, question="And 3?", **follow_up), row(4, question=TERMINAL_ATTACK)]
     path.write_text("".join(f"{json.dumps(one)}\n" for one in made))
     return path
@@ -100,7 +100,7 @@ def test_each_key_is_stored_at_once_and_a_killed_review_resumes(path):
         press("\x1b[Bxd", "3 of 4")  # an arrow and an unknown key do nothing
         assert [one["id"] for one in stored(path)] == ["fact-1", "fact-3", "fact-4"]
         assert [one["id"] for one in stored(dropped_path(path))] == ["fact-2"]
-        attack = press("e", "q quit")
+        attack = press("e", "q quit")  # the editor changes the third
         assert "4 of 4" in attack
         assert not set(map(chr, [7, 8, 27, 0x9B, 0x202E])) & set(attack)
         process.kill()
