@@ -2,8 +2,9 @@
 
 Two sets: EVOUNA (right and wrong answers), and the answers of QA feedback (people marked missing information,
 and corrected each answer), with the references of the set and with the corrected answers as references. Then
-copies of the references with one changed year. The questions are split into halves by the first byte of their
-SHA-256: half A chose the definition, half B confirms it.
+copies of the references with one changed year, number, name or "not", and pairs of statements written by
+hand. The questions are split into halves by the first byte of their SHA-256: half A chose the definition, and
+half B confirms it.
 
     python scripts/measure_completeness.py DATA_FOLDER A B -o docs/internals/results/completeness.json
 """
@@ -11,6 +12,7 @@ SHA-256: half A chose the definition, half B confirms it.
 from __future__ import annotations
 
 import argparse
+import csv
 import gzip
 import json
 import re
@@ -22,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import sgi
+from sgi.metrics.grounding.names_in_text import names_of
 from sgi.stats.auroc_intervals import auroc_interval
 from sgi.stats.intervals import Interval
 from sgi.stats.means import mean_interval
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
 METRICS = ("completeness", "content_f1", "rouge_l_recall", "semantic_similarity")
 _DIGITS = 3
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
+_NUMBER = re.compile(r"(?<![\w.,-])\d{1,3}(?![\w.,-])")
+_VERB = re.compile(r"\b(?:is|was|are|were)\b")
+_PAIRS = Path(__file__).with_name("completeness_pairs.csv")
 
 Row = dict[str, Any]
 
@@ -145,6 +151,68 @@ def changed_years(rows: list[Row]) -> dict[str, Any]:
     return {"rows": len(changed), "a statement called missing": named, "means": means}
 
 
+def planted(rows: list[Row]) -> dict[str, Any]:
+    """Return how often a changed copy of a reference has as many stated statements as an unchanged one."""
+    names = [_new_name(row) for row in rows]
+    copies: list[tuple[str, Row, str]] = []
+    for number, row in enumerate(rows):
+        text, own = row["reference"], names[number]
+        other = next((name for name in names[number + 1 :] if name and name not in text), "")
+        if _YEAR.search(text):
+            copies.append(("year", row, _YEAR.sub(lambda year: str(int(year[0]) + 3), text)))
+        if _NUMBER.search(text):
+            copies.append(("number", row, _NUMBER.sub(lambda found: str(int(found[0]) + 4), text)))
+        if own and other:
+            copies.append(("name outside the question", row, text.replace(own, other)))
+        if _VERB.search(text):
+            copies.append(("not", row, _VERB.sub(lambda verb: f"{verb[0]} not", text, count=1)))
+    sources = [{name: row[name] for name in ("question", "reference")} for _, row, _ in copies]
+    before, after = (
+        sgi.evaluate(
+            [row | {"response": text} for row, text in zip(sources, texts, strict=True)], "completeness"
+        )
+        for texts in ([row["reference"] for row in sources], [text for _, _, text in copies])
+    )
+    figures = {}
+    for kind in dict.fromkeys(kind for kind, _, _ in copies):
+        chosen = np.array([each == kind for each, _, _ in copies]) & before["completeness"].ok
+        passed = (after["completeness"].values >= before["completeness"].values)[chosen].astype(np.float64)
+        questions = np.array([row["question"] for _, row, _ in copies])[chosen]
+        figures[kind] = {
+            "copies": len(passed),
+            "all called stated": round(float(passed.mean()), _DIGITS),
+            "interval": _rounded(mean_interval(passed, questions, low=0.0, high=1.0)),
+        }
+    return figures
+
+
+def _new_name(row: Row) -> str:
+    """Return the first name of two words or more in a reference that shares no word with the question."""
+    asked = row["question"].casefold()
+    names = (name for name in names_of(row["reference"]) if len(name.words) > 1)
+    return next((name.text for name in names if not any(word.casefold() in asked for word in name.words)), "")
+
+
+def pairs() -> dict[str, Any]:
+    """Return how many pairs written by hand are called stated, and how their cosines rank them."""
+    with _PAIRS.open(encoding="utf-8", newline="") as file:
+        rows = [{"question": "", **row} for row in csv.DictReader(file)]
+    data = [{name: row[name] for name in ("response", "reference")} for row in rows]
+    result = sgi.evaluate(data, ["completeness", "semantic_similarity"])
+    stated, cosines = result["completeness"].values == 1, result["semantic_similarity"].values
+    figures: dict[str, Any] = {}
+    for part in ("choose", "confirm"):
+        of = {
+            kind: np.array([row["kind"] == kind and row["part"] == part for row in rows])
+            for kind in ("equal", "near", "opposite")
+        }
+        figures[part] = {kind: f"{int(stated[own].sum())} of {int(own.sum())}" for kind, own in of.items()}
+        for kind in ("near", "opposite"):
+            higher = cosines[of["equal"]][:, None] - cosines[of[kind]]
+            figures[part][f"AUROC of the cosine, equal against {kind}"] = round(float(np.mean(higher > 0)), 2)
+    return figures
+
+
 def throughput(rows: list[Row]) -> dict[str, float]:
     """Return the rows per second of `completeness`, and of `grounding` with the reference as passage."""
     names = ("question", "response", "reference")
@@ -174,6 +242,7 @@ def measure(folder: Path, part: str) -> dict[str, Any]:
             metric: _change(feedback, results["QA feedback"], after, metric) for metric in METRICS
         },
         "a changed year": changed_years(feedback),
+        "planted changes": planted(feedback),
         "rows per second": throughput(feedback),
     }
 
@@ -186,6 +255,7 @@ def main() -> None:
     parser.add_argument("-o", type=Path)
     options = parser.parse_args()
     figures = {part: measure(options.folder, part) for part in options.halves}
+    figures["pairs"] = pairs()
     text = json.dumps(figures, indent=1) + "\n"
     print(text)
     if options.o:

@@ -299,9 +299,11 @@ def of_pages(folder: Path) -> tuple[Corpus, list[Asked], list[Asked]]:
             continue
         name, gold = Path(row["source"]).name, set()
         for text in row["gold_passages"]:
-            inside = [one for one in passages if one.source == name and (text in one.text or one.text in text)]
+            page = [one for one in passages if one.source == name and one.plain]
+            inside = [one for one in page if text in one.text or one.text in text]
             hint = f"{row['answer_text'] or row['reference']} {text}"
-            gold |= {corpus.best((one.source, one.number), hint) for one in inside if one.plain}
+            best = [corpus.best((one.source, one.number), hint) for one in inside or page]
+            gold |= {*best} if inside else {max(best, key=lambda one: len({*words(hint)} & {*words(corpus.units[one].text)}))}
         asked.append(Asked(row["question"], row["reference"], frozenset(gold), name))
     return corpus, generated_questions(corpus, documents, lambda passage: passage.source), asked
 

@@ -39,7 +39,8 @@ class Statement(TypedDict):
     Attributes:
         stated: whether the response states it.
         text: its words.
-        beside: the part of the response that is closest to it by words; "" if none shares a word.
+        beside: the part of the response that is closest to it by words that the question lacks, or "yes" or
+            "no" with a word of the statement in the question; "" if there is none.
         score: the support score of the statement, if the response is the passage, from 0 to 1.
     """
 
@@ -75,7 +76,8 @@ class Completeness(Metric["Batch"]):
     row is undefined if no reference states anything, or if the texts are in different languages or in one
     that `grounding` does not read.
 
-    Limits: those of `grounding`: a statement in other words than the response counts as missing.
+    Limits: those of `grounding`. A statement in other words than the response counts as missing, and one of
+    its words can count as stated with an opposite, another name or exchanged roles: "open" for "closed".
 
     References: our own. Nugget recall (Voorhees, 2003, "Overview of the TREC 2003 Question Answering Track")
     asks people, and its successors a language model.
@@ -95,9 +97,9 @@ class Completeness(Metric["Batch"]):
         guide=MetricHelp(
             Question.RIGHT,
             "1: the response states all of the reference. 0: none of it. The details name what is missing.",
-            "A statement in other words counts as missing. What the response says beyond the reference does "
-            "not count. A row has no value if the reference states nothing, or is in a language that "
-            "grounding does not read.",
+            "A statement in other words counts as missing, and an opposite or another name can count as "
+            "stated. What the response says beyond the reference does not count. A row has no value if the "
+            "reference states nothing, or is in a language that grounding does not read.",
         ),
         details=CompletenessDetails,
     )
@@ -195,6 +197,10 @@ class _Pair:
     def _beside(self, number: int) -> str:
         support = self.analysis.support
         if not support.places[number]:
-            return ""
+            part, words = self.analysis.sentences[number].words, self.analysis.words
+            own = compress(words.stems[part], words.content[part].tolist())
+            said = self.response.response_text.words.vocabulary
+            is_about = self.response.response.source is not None and not said.isdisjoint(own)
+            return self.response.sample.response if is_about else ""
         span = self.exchanged.passages[0].original_span(*support.nearest_sentences(number)[0].span)
         return self.response.sample.response[slice(*self.response.response.original_span(*span))]

@@ -44,7 +44,7 @@ _CAUTIONS = {
     CALIBRATED.name: "Holds for answers like the labelled ones.",
     "sgi": "Rises with word overlap too; compare it with the baselines.",
     "semantic_similarity": "Hardly falls for a wrong number or a missing “not”.",
-    "completeness": "A statement in other words counts as missing.",
+    "completeness": "Other words count as missing; an opposite can count as stated.",
     "hit_rate": "Counts only passages that are marked as relevant.",
     "recall": "Counts only passages that are marked as relevant.",
     "question_context_similarity": "Similar passages need not have the answer.",

@@ -89,6 +89,11 @@ def test_the_details_name_the_missing_statement_and_the_nearest_part() -> None:
     assert scored.details["statements"][0]["beside"] == "A fee of 25 dollars is charged."
 
 
+def test_yes_is_shown_beside_the_statement_that_it_is_about() -> None:
+    scored = score("Yes", "The museum is open. It has 5 rooms.", "Is it open?")
+    assert [each["beside"] for each in scored.details["statements"]] == ["Yes", ""]
+
+
 def test_a_statement_is_found_in_a_long_answer() -> None:
     filler = [f"Room {number} shows a painting of the {number}th painter." for number in range(20, 420)]
     scored = score(" ".join([*filler[:300], *SENTENCES[:4], *filler[300:]]), " ".join(SENTENCES))

@@ -11,6 +11,7 @@ from sgi.analysis.diagnosis.causes import CAUSES
 from sgi.analysis.diagnosis.decision_table import DecisionTable, built_in_table
 from sgi.analysis.diagnosis.diagnosis import CauseGroup, CauseShare, Diagnosis, RowDiagnosis
 from sgi.analysis.diagnosis.diagnosis_signals import METRICS, SIGNALS, STORED, read_signals
+from sgi.analysis.diagnosis.spans import distinct
 from sgi.analysis.groups import NO_GROUP, row_groups
 from sgi.engine.evaluate import run_outside_loop
 from sgi.engine.open_resources import model_options, open_resources
@@ -254,7 +255,7 @@ def diagnose_row(table: DecisionTable, sample: Sample, scores: Mapping[str, Scor
         because=rule.sentence(signals),
         rule=rule.number,
         signals={name: signals[name].value for name in names},
-        spans=tuple(dict.fromkeys(span for name in _about(rule, signals) for span in signals[name].spans)),
+        spans=distinct(span for name in _about(rule, signals) for span in signals[name].spans),
     )
 
 

@@ -13,7 +13,13 @@ from sgi.analysis.diagnosis.reference_words import (
     reference_in_passages,
     reference_in_response,
 )
-from sgi.analysis.diagnosis.spans import Span, found_facts, shown_sentences, wrong_passages
+from sgi.analysis.diagnosis.spans import (
+    MISSING_STATEMENT,
+    Span,
+    found_facts,
+    shown_sentences,
+    wrong_passages,
+)
 from sgi.kernel.metric import Score, Status
 from sgi.kernel.sample import GOLD, REFERENCE
 from sgi.metrics.citations.cited_row import NO_CITATIONS
@@ -204,7 +210,7 @@ def _completeness(score: Score, _sample: Sample) -> Signal:
     statements = score.details["statements"]
     missing = [each["text"] for each in statements if not each["stated"]]
     # A missing statement that is the whole reference says nothing.
-    spans = (Span("missing statement", text) for text in missing if len(statements) > 1)
+    spans = (Span(MISSING_STATEMENT, text) for text in missing if len(statements) > 1)
     return Signal(score.value, spans=tuple(spans))
 
 

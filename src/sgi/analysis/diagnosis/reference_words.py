@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.analysis.diagnosis.spans import Span
+from sgi.analysis.diagnosis.spans import MISSING_WORD, Span
 from sgi.kernel.sample import CONTEXTS, REFERENCE, RESPONSE
 from sgi.metrics.completeness import YES_OR_NO
 from sgi.metrics.grounding.check_facts import Verdict, check_facts
 from sgi.metrics.grounding.facts import FactKind, Quantity
+from sgi.metrics.grounding.prepared_row import yes_no_statement
 from sgi.metrics.grounding.words import split_words
 from sgi.text.tokenizers import sentence_spans
 
@@ -65,7 +66,11 @@ def reference_in_response(sample: Sample) -> Share:
         return Share(None, reason="the reference is blank")
     response = split_words(sample.response).vocabulary | _equal_values(sample)
     words = max(candidates, key=lambda words: _share(words, response))
-    spans = tuple(Span("missing word of the reference", word) for word in _missing(sample, words, response))
+    spans = tuple(Span(MISSING_WORD, word) for word in _missing(sample, words, response))
+    if spans and yes_no_statement(sample.response, sample.question):
+        # What "yes" says is in the question, so its missing words are no evidence.
+        found = " / ".join(sample.references)
+        spans = (Span("yes or no", sample.response, 0, len(sample.response), found=found),)
     return Share(_share(words, response), spans)
 
 

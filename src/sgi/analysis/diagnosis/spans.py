@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sgi.metrics.grounding.words import split_words
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from sgi.kernel.sample import Sample
 
+MISSING_STATEMENT = "missing statement"
+MISSING_WORD = "missing word of the reference"
 _MAX_SPANS = 20
 
 
@@ -37,6 +41,18 @@ class Span:
         source = "the reference" if self.passage is None else f"passage {self.passage}"
         beside = f"; {source}: “{self.found}”" if self.found else ""
         return f"{self.kind} “{self.text}”{beside}"
+
+
+def distinct(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Return the spans without repeats, and without the missing words of a missing statement."""
+    different = tuple(dict.fromkeys(spans))
+    shown = [split_words(span.text).vocabulary for span in different if span.kind == MISSING_STATEMENT]
+    return tuple(
+        span
+        for span in different
+        if span.kind != MISSING_WORD
+        or not any(split_words(span.text).vocabulary <= statement for statement in shown)
+    )
 
 
 def found_facts(checks: Iterable[Mapping[str, Any]], _sample: Sample) -> tuple[Span, ...]:

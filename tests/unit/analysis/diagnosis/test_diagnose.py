@@ -66,10 +66,17 @@ def test_a_contradicted_fact_names_the_span_and_the_passage(diagnosis):
     assert (response[span.start : span.end], span.passage, span.found) == ("312 m", 1, "330 m")
 
 
-def test_an_incomplete_answer_names_the_missing_statement(diagnosis):
+def test_an_incomplete_answer_names_the_missing_statement_without_its_words(diagnosis):
     row = diagnosis["incomplete_answer"]
-    assert str(row.spans[0]) == "missing statement “It is of iron.”"
+    assert [*map(str, row.spans)] == ["missing statement “It is of iron.”"]
     assert row.because == "The response states 0.5 of the statements of the reference, and 0.67 of its words."
+
+
+def test_yes_is_shown_beside_the_reference_instead_of_missing_words():
+    row = TOWER | {"question": "Is it tall?", "contexts": ["The tower is tall."]}
+    row |= {"response": "Yes", "reference": "The tower is tall."}
+    shown = sgi.diagnose(sgi.evaluate([row], "refusal")).rows[0].spans
+    assert [*map(str, shown)] == ["yes or no “Yes”; the reference: “The tower is tall.”"]
 
 
 def test_the_order_of_rows_does_not_matter(result, diagnosis):
