@@ -1,15 +1,16 @@
-"""Compare the ranks that generated questions give to retrievers and answerers with those of other questions.
+"""Compare the ranks that generated questions give to systems with the ranks that other questions give.
 
-Eight retrievers return parts of the documents, and four answerers return a sentence of what one retriever found.
-A set of questions gives each a mean: the share of the answer sentences in the retrieved parts, and the token F1
-of the answer. Kendall's tau-b compares the order of the means of `sgi quiz` with the order of the other questions;
-its interval resamples the documents of both sets 1,000 times. The definition was fixed before the first run.
+Eight retrievers return parts of the documents, and four answerers return a sentence of what one of them found.
+A set of questions gives each a mean: the share of the answer sentences in the retrieved parts, and the token
+F1 of the answer. Kendall's tau-b compares the order of the means of `sgi quiz` with that of the other
+questions; its interval resamples the documents of both sets 1,000 times. The definition was fixed before the
+first run.
 
     python scripts/quiz_study/compare_ranks.py xquad SHARED_DATA a|b -o ranks.json
     python scripts/quiz_study/compare_ranks.py docs PAGES -o ranks.json
 
-Articles 1 to 24 of XQuAD (half a) were read while the rules of the quiz were written; 25 to 48 (half b) were not.
-PAGES is a folder with the pages of the commit that README.md names. Needs the extra quiz and scipy.
+Articles 1 to 24 of XQuAD (half a) were read while the rules of the quiz were written; 25 to 48 (half b) were
+not. PAGES is a folder with the pages of the commit that README.md names. Needs the extra quiz and scipy.
 """
 
 from __future__ import annotations
@@ -85,7 +86,9 @@ class Corpus:
         waiting: list[int] = []
         for number, unit in enumerate(self.units):
             same = waiting and self._place(waiting[0]) == self._place(number)
-            if waiting and (not same or sum(len(self.units[one].text) for one in waiting) + len(unit.text) > size):
+            if waiting and (
+                not same or sum(len(self.units[one].text) for one in waiting) + len(unit.text) > size
+            ):
                 parts.append(self._part(waiting))
                 waiting = []
             waiting.append(number)
@@ -102,7 +105,9 @@ class Corpus:
     def best(self, passage: tuple[str, int], answer: str) -> int:
         """Return the unit of a passage that shares most words with an answer."""
         wanted = set(words(answer))
-        return max(self.of_passage[passage], key=lambda one: (len(wanted & {*words(self.units[one].text)}), -one))
+        return max(
+            self.of_passage[passage], key=lambda one: (len(wanted & {*words(self.units[one].text)}), -one)
+        )
 
 
 def words(text: str) -> list[str]:
@@ -127,12 +132,14 @@ class Bm25:
         asked, mean = set(words(question)), sum(self._lengths) / len(self._lengths)
         return [
             sum(
-                self._weights[word] * counts[word] * (K1 + 1) / (counts[word] + K1 * (1 - B + B * length / mean))
+                self._weights[word]
+                * counts[word]
+                * (K1 + 1)
+                / (counts[word] + K1 * (1 - B + B * length / mean))
                 for word in asked & counts.keys()
             )
             for counts, length in zip(self._counts, self._lengths, strict=True)
         ]
-
 
 
 def retrievers(corpus: Corpus) -> dict[str, Callable[[str], list[Part]]]:
@@ -144,7 +151,9 @@ def retrievers(corpus: Corpus) -> dict[str, Callable[[str], list[Part]]]:
 
     def by_words(parts: Sequence[Part], k: int) -> Callable[[str], list[Part]]:
         index = Bm25([part.text for part in parts])
-        return lambda question: [parts[at] for at in np.argsort(index.scores(question), kind="stable")[::-1][:k]]
+        return lambda question: [
+            parts[at] for at in np.argsort(index.scores(question), kind="stable")[::-1][:k]
+        ]
 
     def by_vectors(k: int) -> Callable[[str], list[Part]]:
         def retrieve(question: str) -> list[Part]:
@@ -201,7 +210,8 @@ def measured(corpus: Corpus, asked: Sequence[Asked]) -> dict[str, dict[str, list
     retrieve = search["BM25, 800 characters, k = 5"]
     for name, answer in answerers(corpus).items():
         rows = [
-            {"response": answer(one.question, retrieve(one.question)), "reference": one.answer} for one in asked
+            {"response": answer(one.question, retrieve(one.question)), "reference": one.answer}
+            for one in asked
         ]
         values["answerers"][name] = sgi.evaluate(rows, SquadTokenF1())["squad_token_f1"].values.tolist()
     return values
@@ -212,7 +222,9 @@ def tau(left: Sequence[float], right: Sequence[float]) -> float:
     return float(kendalltau(left, right).statistic)
 
 
-def compared(generated: Sequence[Asked], others: Sequence[Asked], values: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def compared(
+    generated: Sequence[Asked], others: Sequence[Asked], values: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
     """Return means, tau with its interval, and the mean difference, for retrievers and answerers."""
     result: dict[str, Any] = {}
     for group in values[0]:
@@ -233,7 +245,8 @@ def compared(generated: Sequence[Asked], others: Sequence[Asked], values: Sequen
             "generated minus others": round(float(np.mean(means[0] - means[1])), 3),
             "interval of the difference": [round(float(x), 3) for x in np.quantile(shifts, (0.025, 0.975))],
             "means": {
-                name: [round(float(mean[at]), 3) for mean in means] for at, name in enumerate(values[0][group])
+                name: [round(float(mean[at]), 3) for mean in means]
+                for at, name in enumerate(values[0][group])
             },
         }
     return result
@@ -248,7 +261,9 @@ def resampled(asked: Sequence[Asked], rng: np.random.Generator) -> list[int]:
     return [number for at in rng.integers(len(names), size=len(names)) for number in by_document[names[at]]]
 
 
-def generated_questions(corpus: Corpus, documents: Documents, documents_of: Callable[[Passage], str]) -> list[Asked]:
+def generated_questions(
+    corpus: Corpus, documents: Documents, documents_of: Callable[[Passage], str]
+) -> list[Asked]:
     """Make a quiz, and return the questions that need no turn before them and that passages answer."""
     asked = []
     for question in build_quiz(documents, GENERATED, SEED).questions:
@@ -264,7 +279,7 @@ def generated_questions(corpus: Corpus, documents: Documents, documents_of: Call
 
 
 def of_xquad(folder: Path, half: str) -> tuple[Corpus, list[Asked], list[Asked]]:
-    """Return all 240 paragraphs of XQuAD, with the generated and the human questions of one half of the articles."""
+    """Return all paragraphs of XQuAD, and the generated and human questions of one half of the articles."""
     articles = json.loads((folder / "xquad_en" / "xquad.en.json").read_text("utf-8"))["data"]
     rows, human = [], []
     kept = set(range(24) if half == "a" else range(24, 48))
@@ -303,14 +318,20 @@ def of_pages(folder: Path) -> tuple[Corpus, list[Asked], list[Asked]]:
             inside = [one for one in page if text in one.text or one.text in text]
             hint = f"{row['answer_text'] or row['reference']} {text}"
             best = [corpus.best((one.source, one.number), hint) for one in inside or page]
-            gold |= {*best} if inside else {max(best, key=lambda one: len({*words(hint)} & {*words(corpus.units[one].text)}))}
+            gold |= (
+                {*best}
+                if inside
+                else {max(best, key=lambda one: len({*words(hint)} & {*words(corpus.units[one].text)}))}
+            )
         asked.append(Asked(row["question"], row["reference"], frozenset(gold), name))
     return corpus, generated_questions(corpus, documents, lambda passage: passage.source), asked
 
 
 def main() -> None:
     """Write the comparison as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("set", choices=["xquad", "docs"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("half", nargs="?", choices=["a", "b"], default="a")
