@@ -124,7 +124,8 @@ def gate(
         **options: as for `sgi.analysis.gate.gate.gate`: ``coverage`` (the required share of rows with a
             value), ``max_drop`` (the largest accepted drop of each metric below ``against``),
             ``allow_unfinished``, ``allow_different``, ``on`` (``"interval"`` or ``"mean"``), ``looks`` (the
-            planned number of gates on these questions) and ``worst`` (number of worst rows to list).
+            planned number of gates on these questions), ``worst`` (number of worst rows to list) and ``by``
+            (a column: each rule is checked for each of its values).
 
     Returns:
         The report: ``passed``, and in ``checks`` the value, the bound and the reason of each rule. A metric

@@ -37,6 +37,7 @@ FACTS_PER_QUESTION = 4
 _MIN_PASSAGES = 300
 _PASSAGES_PER_NAME = 3
 _MAX_UNKNOWN = 200
+_NOT_FACTS, _REWRITTEN = 0.4, 0.11
 _BATCH = 64
 
 
@@ -203,18 +204,13 @@ def _select(
     for one in right:
         groups[one.kind].append(one)
     selection = Selection(number, seed, per_passage)
-    for kind in (
-        Kind.TWO_HOP,
-        Kind.COMPARISON,
-        Kind.FOLLOW_UP,
-        Kind.FALSE_PREMISE,
-        Kind.YES_NO,
-        Kind.UNANSWERABLE,
-        Kind.FAQ,
-    ):
+    for kind in (Kind.TWO_HOP, Kind.COMPARISON, Kind.FOLLOW_UP, Kind.UNANSWERABLE, Kind.FAQ):
         selection.fill(kind, groups[kind])
-    rewritten = round(0.11 * number)
-    selection.fill(Kind.FACT, groups[Kind.FACT], keep=rewritten)
+    # Yes/no questions and false premises repeat the words of facts, so they get what is left of few facts.
+    selection.fill(Kind.FACT, groups[Kind.FACT], keep=round(_NOT_FACTS * number))
+    selection.fill(Kind.FALSE_PREMISE, groups[Kind.FALSE_PREMISE])
+    selection.fill(Kind.YES_NO, groups[Kind.YES_NO])
+    selection.fill(Kind.FACT, groups[Kind.FACT], keep=round(_REWRITTEN * number))
     draw = Random(stable_hash(seed, "rewritten"))  # noqa: S311 - no secrets
     originals = [one for one in selection.chosen if one.kind in {Kind.FACT, Kind.FAQ}]
     words = [combine.in_other_words(found.facts.get(one.id), one, draw) for one in originals]

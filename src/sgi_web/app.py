@@ -21,6 +21,7 @@ from sgi_web.routes import (
     label_pages,
     login,
     otlp,
+    quiz_pages,
     run_list_pages,
     run_pages,
     trends,
@@ -53,8 +54,8 @@ def create_app(site: Site) -> FastAPI:
     app.state.indexer = SearchIndexer(site.database)
     app.state.intake = otlp.Intake()
     app.state.label_queue = label_pages.LabelQueue()
-    pages = (run_list_pages, otlp, trends, downloads, run_pages, comparisons, label_pages, upload_pages)
-    for module in (operations, api, *pages, login):
+    pages = (run_list_pages, otlp, trends, downloads, run_pages, comparisons, label_pages, quiz_pages)
+    for module in (operations, api, *pages, upload_pages, login):
         app.include_router(module.router)
     add_error_handlers(app)
     app.add_middleware(BodyLimitMiddleware, site=site)

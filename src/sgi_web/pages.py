@@ -46,6 +46,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: object
             person=request.state.person,
             has_login=site.has_login,
             has_traces=site.receiver is not None,
+            has_quiz=site.quiz is not None,
             path=request.scope["path"],
             **{"is_part": False, **values},
         )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sgi.llm.judge_spec import JudgeSpec
     from sgi.service.scorer import Scorer
     from sgi.store.database import Database
+    from sgi_quiz.review_file import Review
     from sgi_traces.live.receiver import TraceReceiver
 
 _SAMPLES = b"/samples/"
@@ -203,6 +204,7 @@ class Site:
         receiver: receives and scores traces; None if this server does not. The caller closes it.
         hosts: accepted ``Host`` headers in lower case; None for any.
         label_guide: what people who label answers should know; empty for the guide of `label.html`.
+        quiz: the review of a quiz; None if this server has none.
         trace_url: address of a trace in a tracing tool, with ``{trace_id}``; empty for none.
         secret: key of cookies and form keys, new in each process.
         ended_logins: the ids of sessions that were signed out, with the ends of their logins.
@@ -224,6 +226,7 @@ class Site:
     receiver: TraceReceiver | None = None
     hosts: frozenset[str] | None = None
     label_guide: str = ""
+    quiz: Review | None = None
     trace_url: str = ""
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     ended_logins: dict[str, int] = field(default_factory=dict, repr=False)

@@ -11,11 +11,13 @@ import numpy as np
 
 from sgi.analysis.compare import SIGNIFICANT
 from sgi.engine.summarise import column_summary, in_order, on_mean_scale, with_range
+from sgi.kernel.clusters import unknown_column
 from sgi.kernel.errors import UsageError
 from sgi.kernel.short_text import short_repr
 from sgi.stats.intervals import NoInterval
 from sgi.stats.paired_tests import benjamini_hochberg
 from sgi.stats.two_samples import unpaired_p
+from sgi.store.row_query import column_reader, group_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,6 +107,24 @@ def class_tables(groups: Sequence[Group]) -> tuple[ClassTable, ...]:
         if total:
             tables.append(ClassTable(metric, tuple(in_order(metric, total)), summaries))
     return tuple(tables)
+
+
+def row_groups(run: Run, by: str) -> list[str | None]:
+    """Return the group of each row: the value of a column of the data, or of ``label``, as text.
+
+    Raises:
+        UsageError: the run has no columns besides its scores.
+        UnknownNameError: no row has the column.
+    """
+    facts = [*run.fields("metadata", "label")]
+    if not facts:
+        raise UsageError(f"The texts and columns of {run.name} are not available.")
+    known = {name for metadata, _ in facts for name in metadata or ()}
+    known |= {"label"} if any(label is not None for _, label in facts) else set()
+    if by not in known:
+        raise unknown_column(run.name, by, known)
+    value = column_reader(by, (metadata for metadata, _ in facts))
+    return [group_name(value(*fact)) for fact in facts]
 
 
 def group_by(

@@ -18,12 +18,18 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
+_quiz_option = options.option_group("Failed rows")
+
 
 def export(
     run: options.Run,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="A .jsonl, .csv or .parquet file; an existing file is replaced."),
+        typer.Option(
+            "-o",
+            "--out",
+            help="A .jsonl, .csv or .parquet file; an existing file is replaced. --as-quiz adds to it.",
+        ),
     ] = None,
     inputs: options.Inputs = False,
     format: Annotated[  # noqa: A002 - the name of the option
@@ -33,16 +39,40 @@ def export(
             "annotations, or Langfuse scores. The rows need a trace_id or a span_id."
         ),
     ] = None,
+    as_quiz: Annotated[
+        bool,
+        _quiz_option(
+            "--as-quiz",
+            help="Write the rows that failed as rows of a test set, without their answers. Their kind is "
+            "regression, and why has the reason.",
+        ),
+    ] = False,
+    worst: Annotated[
+        int | None, _quiz_option(min=1, max=1000, help="Number of rows, the worst first. Default: 20.")
+    ] = None,
+    metric: Annotated[
+        str | None,
+        _quiz_option(
+            "-m",
+            "--metric",
+            help="The metric that decides. Default: as for `sgi show --worst`.",
+            autocompletion=options.complete_metric,
+        ),
+    ] = None,
     db: options.Database = None,
     as_json: options.Json = False,
 ) -> None:
     """Write the scored rows of a run to a file, or as JSON lines to standard output.
+
+    --as-quiz leaves out rows that did not fail: those with the best possible value or, by grounding, without
+    a finding or a low score. It also leaves out rows without a value, and repeated questions.
 
     Examples:
       sgi runs export last -o scores.csv
       sgi runs export nightly -o scores.parquet --inputs
       sgi runs export last | jq .scores.sgi.value
       sgi runs export last -o scores.jsonl --format otel
+      sgi runs export last --as-quiz --worst 20 -m recall -o failures.jsonl
     """
     from sgi import api
 
@@ -52,6 +82,16 @@ def export(
         raise UsageError(
             "--inputs does not apply to --format, which writes scores without texts.", hint="Omit --inputs."
         )
+    if as_quiz:
+        if inputs or format is not None:
+            other = "--inputs" if inputs else "--format"
+            raise UsageError(f"--as-quiz cannot be combined with {other}.", hint="Use one of them.")
+        from sgi.cli.export_quiz import export_quiz
+
+        export_quiz(run, out, worst, metric, db=db, as_json=as_json)
+        return
+    if worst is not None or metric is not None:
+        raise UsageError("--worst and -m need --as-quiz.", hint="`sgi show RUN --worst 20` shows the rows.")
     with open_runs(db, run) as (database, (record,)):
         if out is None:
             with ignore_broken_pipe():

@@ -61,6 +61,14 @@ Looks = Annotated[
     ),
 ]
 Worst = Annotated[int, options.output_option(min=0, help="Number of rows to list for each failed rule.")]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        help="Split the rows by this column: check each rule for each of its values. To check one of them, "
+        'begin the rule with it: "kind=regression: recall>=0.8".',
+    ),
+]
 AllowUnfinished = Annotated[
     bool, typer.Option("--allow-unfinished", help="Accept runs that are not finished.")
 ]
@@ -93,6 +101,7 @@ def gate(
     on: DecideOn = "interval",
     looks: Looks = None,
     worst: Worst = 5,
+    by: By = None,
     allow_unfinished: AllowUnfinished = False,
     allow_different: options.AllowDifferent = False,
     junit: JunitFile = None,
@@ -106,8 +115,8 @@ def gate(
     """Decide whether a run is good enough; exit 4 if not.
 
     A rule passes if the worse end of the metric's 95 % interval meets it. It fails if too few rows have a
-    value, there are no rows, the run does not have the metric, a run is not finished, or the runs differ in
-    more than their responses. A misspelt metric is a usage error: exit 2.
+    value, there are no rows, a group has fewer than 5 questions, the run does not have the metric, a run is
+    not finished, or the runs differ in more than their responses. A misspelt metric is a usage error: exit 2.
 
     Do not set a limit for `grounding` itself: its level depends on the length of the answers. Compare with a
     baseline run, or set a limit for the probability of a run with --calibration.
@@ -120,6 +129,7 @@ def gate(
       sgi gate last "calibrated>=0.8" "semantic_similarity>=0.7"
       sgi gate last rules.toml --junit gate.xml --looks 20
       sgi gate last "faithfulness>=0.8" --weights traffic
+      sgi gate last "recall>=0.8" --by kind
       sgi gate last --against main --max-drop 0.02 --github
     """
     from sgi.analysis.gate.looks import gate_stored_run
@@ -136,6 +146,7 @@ def gate(
         "on": cast("On", on),
         "looks": looks,
         "worst": worst,
+        "by": by,
     }
     checked_rules = read_rules(rules or [])
     output = GateOutput(junit, code_quality, github, as_json, worst)

@@ -50,6 +50,7 @@ def serve(
     Examples:
       sgi serve
       sgi serve --port 9000 --db nightly.db --open
+      sgi serve --quiz quiz.jsonl --open
       sgi serve --trace-url "https://langfuse.example.org/project/p/traces/{trace_id}"
       sgi serve --judge openai:gpt-4o-mini --judge-budget 5
       sgi serve --otlp --otlp-share 0.1 -m grounding

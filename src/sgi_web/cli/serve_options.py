@@ -17,6 +17,7 @@ from sgi.kernel.input_limits import size_in_bytes
 
 if TYPE_CHECKING:
     from sgi.llm.judge_spec import JudgeSpec
+    from sgi_quiz.review_file import Review
 
 MIN_TOKEN_LENGTH = 16
 TRACE_ID = "{trace_id}"
@@ -51,6 +52,9 @@ class SiteFlags:
     upload_limit: Annotated[str, _pages(help="Maximum size of an uploaded file.")] = "100MB"
     label_guide: Annotated[
         Path | None, _pages(exists=True, dir_okay=False, help="Text file with a guide for people who label.")
+    ] = None
+    quiz: Annotated[
+        Path | None, _pages(help="Quiz of `sgi quiz` to review: keep, edit or drop each question.")
     ] = None
     trace_url: Annotated[
         str | None, _pages(help="Address of a trace in your tracing tool, with {trace_id}. Rows link to it.")
@@ -88,6 +92,7 @@ class SiteFlags:
             "proxies": proxies,
             "upload_limit": size_in_bytes(self.upload_limit),
             "label_guide": "" if guide is None else guide.read_text("utf-8", "replace")[:_MAX_GUIDE],
+            "quiz": self._checked_quiz(),
             "trace_url": self._checked_trace_url(),
             "judge": self._checked_judge(),
             "judge_budget": self.judge_budget,
@@ -130,6 +135,15 @@ class SiteFlags:
             hint = f"Example: --trace-url https://langfuse.example.org/project/p/traces/{TRACE_ID}"
             raise UsageError(f"--trace-url must be an http(s) URL with {TRACE_ID}, not {url!r}.", hint=hint)
         return url
+
+    def _checked_quiz(self) -> Review | None:
+        """Return the review of a quiz that can be read; None if there is none."""
+        from sgi_quiz.review_file import Review
+
+        review = None if self.quiz is None else Review(self.quiz)
+        if review is not None:
+            review.read()
+        return review
 
     def _checked_judge(self) -> JudgeSpec | None:
         """Return the judge; None if there is none.

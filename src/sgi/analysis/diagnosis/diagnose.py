@@ -12,7 +12,7 @@ from sgi.analysis.diagnosis.decision_table import DecisionTable, built_in_table
 from sgi.analysis.diagnosis.diagnosis import CauseGroup, CauseShare, Diagnosis, RowDiagnosis
 from sgi.analysis.diagnosis.diagnosis_signals import METRICS, SIGNALS, STORED, read_signals
 from sgi.analysis.diagnosis.spans import distinct
-from sgi.analysis.groups import NO_GROUP
+from sgi.analysis.groups import NO_GROUP, row_groups
 from sgi.engine.evaluate import run_outside_loop
 from sgi.engine.open_resources import model_options, open_resources
 from sgi.engine.progress import Advanced, Finished, Started, silent
@@ -20,12 +20,10 @@ from sgi.engine.run_options import RunOptions
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.score import evaluate_batch
 from sgi.engine.stored_options import require_local_models
-from sgi.kernel.clusters import unknown_column
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric_name
 from sgi.stats.intervals import NoInterval, interval_or_none
 from sgi.stats.means import mean_interval
-from sgi.store.row_query import column_reader, group_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -278,15 +276,7 @@ def _about(rule: Rule, signals: Mapping[str, Signal]) -> Sequence[str]:
 
 
 def _groups(run: Run, by: str) -> list[str | None]:
-    if run.read_samples is None:
-        raise UsageError(f"The texts and columns of {run.name} are not available.")
-    facts = [(sample.metadata, sample.label) for sample in run.read_samples(range(len(run.ids)))]
-    known = {name for metadata, _ in facts for name in metadata}
-    known |= {"label"} if any(label is not None for _, label in facts) else set()
-    if by not in known:
-        raise unknown_column(run.name, by, known)
-    value = column_reader(by, (metadata for metadata, _ in facts))
-    groups = [group_name(value(*fact)) for fact in facts]
+    groups = row_groups(run, by)
     if len(set(groups)) > _MAX_GROUPS:
         raise UsageError(
             f"The column {by} has {len(set(groups)):,} values; at most {_MAX_GROUPS} are allowed."

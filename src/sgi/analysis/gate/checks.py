@@ -83,6 +83,7 @@ class Check:
             unknown.
         worst: for a failed rule, the rows furthest beyond the limit or with the largest drops.
         unit: ``ms``, ``tokens`` or ``$`` for latency, tokens and cost; empty for other metrics.
+        where: the rows that were checked, as COLUMN=VALUE; empty for all rows.
     """
 
     metric: str
@@ -100,6 +101,7 @@ class Check:
     look: int | None = None
     worst: tuple[WorstRow, ...] = ()
     unit: str = ""
+    where: str = ""
 
     def format(self, value: float | None) -> str:
         """Format a value of the metric: with its unit, or with four decimals; None is a dash."""
@@ -128,7 +130,7 @@ class Policy:
 def failed_check(rule: Rule, reason: str, policy: Policy) -> Check:
     """Return a failed check for a rule that cannot be decided."""
     check = Check(rule.name, str(rule), rule.side, None, None, 0.0, passed=False, reason=reason)
-    return replace(check, decided_on=policy.on, level=policy.level)
+    return replace(check, decided_on=policy.on, level=policy.level, where=rule.where)
 
 
 def check_threshold(run: Run, name: str, rule: Rule, policy: Policy) -> Check:
@@ -272,16 +274,17 @@ def _with_size(
     return replace(
         check,
         needed=needed[0] if needed else None,
-        reason=f"{reason}. {_size_note(check.questions, needed, run)}",
+        reason=f"{reason}. {_size_note(check, needed, run)}",
     )
 
 
-def _size_note(count: int, needed: tuple[int, int] | None, run: Run) -> str:
+def _size_note(check: Check, needed: tuple[int, int] | None, run: Run) -> str:
     unit = "questions" if run.clustering.by == BY_QUESTION else "clusters"
+    count = f"{check.where or 'The run'} has {check.questions:,} {unit}"
     if needed is None:
-        return f"The run has {count:,} {unit}; no number of {unit} is enough"
+        return f"{count}; no number of {unit} is enough"
     return (
-        f"The run has {count:,} {unit}; about {needed[0]:,} are needed to pass in 80 % of cases if this "
+        f"{count}; about {needed[0]:,} are needed to pass in 80 % of cases if this "
         f"mean is right ({needed[1]:,} at the better end of its interval; no number is enough at the other)"
     )
 

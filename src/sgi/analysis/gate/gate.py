@@ -5,7 +5,10 @@ from __future__ import annotations
 import difflib
 import shlex
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
+
+import numpy as np
 
 from sgi.analysis.amounts import format_amount
 from sgi.analysis.compare import Comparison, compare
@@ -28,17 +31,21 @@ from sgi.analysis.gate.rules import (
     read_rules,
     split_statistic,
 )
+from sgi.analysis.groups import MAX_TESTED, NO_GROUP, row_groups
 from sgi.engine.summarise import with_range
 from sgi.engine.summary import ratio_notes
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.registry import metric_name, metric_names
 from sgi.kernel.short_text import metric_label, short_repr
+from sgi.stats.intervals import MIN_CLUSTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sgi.engine.run import Run
+
+    _Groups = Callable[[Run, str], list[str | None]]
 
 COVERAGE = 0.95
 """Default share of rows that must have a value."""
@@ -61,6 +68,7 @@ class Options(TypedDict, total=False):
     on: On
     looks: int | None
     worst: int
+    by: str | None
 
 
 @dataclass(frozen=True)
@@ -145,6 +153,7 @@ def gate(
     looks: int | None = None,
     earlier: Mapping[Look, int] | None = None,
     worst: int = WORST,
+    by: str | None = None,
 ) -> GateReport:
     """Decide whether a run passes its rules.
 
@@ -169,6 +178,7 @@ def gate(
         earlier: number of other runs gated before on these questions, by metric and side (see
             ``sgi.store.run_history``); None if unknown.
         worst: number of worst rows to list for each failed rule.
+        by: a column of the data, or ``label``; each rule without ``where`` is checked for each of its values.
 
     Raises:
         UsageError: there is no rule, a rule is invalid, or only one of a drop rule and ``against`` is given.
@@ -186,23 +196,79 @@ def gate(
     all_rules = _add_drops(read_rules(rules), against, max_drop)
     _require_known(all_rules, run, against)
     _check_ranges(all_rules, run)
-    compared = None if against is None else _comparison(against, run, policy)
+    if by is not None:
+        all_rules = _for_each_group(all_rules, run, by)
+    groups = cache(row_groups)
+    firsts = {rule.where: rule for rule in all_rules}
+    parts = {where: _part(run, against, rule, policy, groups) for where, rule in firsts.items()}
     checks = []
     for rule in all_rules:
-        check = _check(run, rule, policy, against, compared, allow_different=allow_different)
+        check = _check(parts[rule.where], rule, policy, allow_different=allow_different)
         check = _count_look(check, look_of(run, rule), looks, earlier)
         checks.append(check if allow_unfinished else _require_finished(check, rule, run, against))
-    return GateReport(run.name, tuple(checks), looks, _notes(run, all_rules, compared))
+    notes = (*_notes(run, all_rules), *(note for part in parts.values() for note in part.notes()))
+    return GateReport(run.name, tuple(checks), looks, tuple(dict.fromkeys(notes)))
 
 
 def look_of(run: Run, rule: Rule | Check) -> Look | None:
-    """Return the metric and the side of its limit in a rule or check; None if the run lacks it."""
+    """Return the metric, with the rows, and the side of a rule or check; None if the run lacks the metric."""
     name, statistic = split_statistic(rule.name if isinstance(rule, Rule) else rule.metric)
+    metric = _metric_of(run, name)
+    if metric is None:
+        return None
+    rows = f"{rule.where}: " if rule.where else ""
+    return rows + (metric if statistic == MEAN else f"{metric}.{statistic}"), rule.side
+
+
+def _metric_of(run: Run, name: str) -> str | None:
     try:
-        metric = run.metric(name).metric
+        return run.metric(name).metric
     except UnknownNameError:
         return None
-    return (metric if statistic == MEAN else f"{metric}.{statistic}"), rule.side
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The rows to which a rule applies, in the run and the baseline, and their comparison."""
+
+    run: Run
+    against: Run | None
+    compared: Comparison | UsageError | None
+
+    def notes(self) -> Iterator[str]:
+        """Yield notes on accepted differences."""
+        if isinstance(self.compared, Comparison):
+            differences = self.compared.differences
+            yield from (f"Differs in more than the responses: {other}." for other in differences)
+            yield from self.compared.notes
+
+
+def _part(run: Run, against: Run | None, rule: Rule, policy: Policy, groups: _Groups) -> _Part:
+    if rule.where:
+        run = _rows_of(run, rule, groups)
+        against = None if against is None else _rows_of(against, rule, groups)
+    return _Part(run, against, None if against is None else _comparison(against, run, policy))
+
+
+def _rows_of(run: Run, rule: Rule, groups: _Groups) -> Run:
+    """Return the rows of a group. Rows that are not scored or cannot be read may be in it, so they count."""
+    column, value = rule.group
+    names = [NO_GROUP if name is None else name for name in groups(run, column)]
+    part = run.take(np.flatnonzero(np.array(names, dtype=np.object_) == value))
+    rows = len(part.ids) + run.record.rows - run.record.scored
+    return replace(part, record=replace(part.record, rows=rows, rejected=run.record.rejected))
+
+
+def _for_each_group(rules: tuple[Rule, ...], run: Run, by: str) -> tuple[Rule, ...]:
+    names = dict.fromkeys(NO_GROUP if name is None else name for name in row_groups(run, by))
+    if len(names) > MAX_TESTED:
+        raise UsageError(f"The column {by} has {len(names):,} values; at most {MAX_TESTED} are allowed.")
+    return tuple(
+        rule if rule.where else replace(rule, where=f"{by}={name}")
+        for name in names
+        for rule in rules
+        if not rule.where or name == next(iter(names))
+    )
 
 
 def _policy(coverage: float, on: str, looks: int | None, worst: int) -> Policy:
@@ -243,9 +309,9 @@ def _require_known(rules: tuple[Rule, ...], run: Run, against: Run | None) -> No
 
 def _check_ranges(rules: tuple[Rule, ...], run: Run) -> None:
     for rule in rules:
-        look = look_of(run, rule)
-        if look is not None:
-            column = with_range(run.metrics[split_statistic(look[0])[0]])
+        metric = _metric_of(run, rule.metric)
+        if metric is not None:
+            column = with_range(run.metrics[metric])
             check_range(rule, column.low, column.high)
 
 
@@ -273,28 +339,18 @@ def _comparison(against: Run, run: Run, policy: Policy) -> Comparison | UsageErr
         return error
 
 
-def _notes(run: Run, rules: tuple[Rule, ...], compared: Comparison | UsageError | None) -> tuple[str, ...]:
-    """Return notes on assumptions and accepted differences, each note once."""
-    names = {split_statistic(look[0])[0]: None for rule in rules if (look := look_of(run, rule)) is not None}
-    notes = [
-        *ratio_notes(with_range(run.metrics[name]) for name in names),
-        *run.statistics_notes(),
-    ]
-    if isinstance(compared, Comparison):
-        notes += [f"Differs in more than the responses: {other}." for other in compared.differences]
-        notes += compared.notes
-    return tuple(dict.fromkeys(notes))
+def _notes(run: Run, rules: tuple[Rule, ...]) -> Iterator[str]:
+    """Yield notes on assumptions."""
+    names = dict.fromkeys(filter(None, (_metric_of(run, rule.metric) for rule in rules)))
+    yield from ratio_notes(with_range(run.metrics[name]) for name in names)
+    yield from run.statistics_notes()
 
 
-def _check(
-    run: Run,
-    rule: Rule,
-    policy: Policy,
-    against: Run | None,
-    compared: Comparison | UsageError | None,
-    *,
-    allow_different: bool,
-) -> Check:
+def _check(part: _Part, rule: Rule, policy: Policy, *, allow_different: bool) -> Check:
+    run, against, compared = part.run, part.against, part.compared
+    if rule.where and (count := len(np.unique(run.clusters))) < MIN_CLUSTERS:
+        found = f"{rule.where} has {count} question{'' if count == 1 else 's'}"
+        return failed_check(rule, f"not enough rows: {found}; at least {MIN_CLUSTERS} are needed", policy)
     try:
         name = run.metric(rule.metric).metric
     except UnknownNameError as error:

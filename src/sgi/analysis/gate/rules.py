@@ -45,6 +45,7 @@ class Rule:
         threshold: a finite number, for a drop at least 0.
         coverage: share of rows that must have a value, in [0, 1]; None: the share of the gate.
         statistic: what is compared: ``mean``, or a percentile from ``p1`` to ``p99``.
+        where: the rows to which it applies, as COLUMN=VALUE; empty for all rows.
 
     Raises:
         UsageError: an attribute is invalid.
@@ -55,6 +56,7 @@ class Rule:
     threshold: float
     coverage: float | None = None
     statistic: str = MEAN
+    where: str = ""
 
     def __post_init__(self) -> None:
         metric: object = self.metric
@@ -73,6 +75,16 @@ class Rule:
         check_range(self, *_known_range(self.metric))
         if self.coverage is not None:
             checked_share(f"{name} {self.threshold}: coverage", self.coverage)
+        where: object = self.where
+        if where != "" and not (isinstance(where, str) and "=" in where and self.group[0]):
+            hint = 'Write COLUMN=VALUE, such as "kind=regression".'
+            raise UsageError(f"{name} {self.threshold}: {self.where!r} does not name rows.", hint=hint)
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """The column and the value of the rows to which the rule applies."""
+        column, _, value = self.where.partition("=")
+        return column, value
 
     @property
     def name(self) -> str:
@@ -92,7 +104,8 @@ class Rule:
         return ">=" if self.condition.is_lower else "<="
 
     def __str__(self) -> str:
-        return f"{self.name} {self.condition} {self.threshold}"
+        rows = f"{self.where}: " if self.where else ""
+        return f"{rows}{self.name} {self.condition} {self.threshold}"
 
 
 def _check_statistic(name: str, statistic: object, condition: Condition) -> None:
@@ -112,7 +125,10 @@ _KEYS = {
 }
 _WAY_OUT = 'Write METRIC, one of >= > <= <, and a number: "faithfulness>=0.8".'
 # The operator is the last one: a metric's parameters may hold others.
-_RULE = re.compile(r"(?P<metric>.*?[^\s<>=!~])\s*(?P<condition>[<>]=?)(?P<threshold>[^<>=]+)", re.DOTALL)
+_RULE = re.compile(
+    r"(?:(?P<where>[^<>=(:]*[^<>=(:\s]\s*=[^<>:]*):\s)?\s*(?P<metric>.*?[^\s<>=!~])\s*(?P<condition>[<>]=?)(?P<threshold>[^<>=]+)",
+    re.DOTALL,
+)
 
 
 def read_rules(rules: str | Path | Rule | Sequence[str | Path | Rule]) -> tuple[Rule, ...]:
@@ -132,6 +148,7 @@ def read_rules(rules: str | Path | Rule | Sequence[str | Path | Rule]) -> tuple[
         metric = "latency"
         statistic = "p95"      # as in the expression "latency.p95<=2000"
         at_most = 2000
+        where = "kind=regression"  # as in the expression "kind=regression: latency.p95<=2000"
 
     Raises:
         UsageError: an expression or a file is invalid; the message says where.
@@ -170,7 +187,13 @@ def parse_rule(text: str) -> Rule:
         raise UsageError(message, hint=_WAY_OUT) from None
     threshold = checked_threshold(repr(text), number)
     name, statistic = split_statistic(match["metric"])
-    return Rule(_canonical(name), Condition(match["condition"]), threshold, statistic=statistic)
+    where = _stripped(match["where"] or "")
+    return Rule(_canonical(name), Condition(match["condition"]), threshold, None, statistic, where)
+
+
+def _stripped(where: Any) -> Any:
+    """Remove spaces around the column and the value of a group."""
+    return "=".join(map(str.strip, where.split("=", 1))) if isinstance(where, str) else where
 
 
 def split_statistic(name: str) -> tuple[str, str]:
@@ -257,7 +280,7 @@ def _from_file(path: Path) -> tuple[Rule, ...]:
 
 
 def _from_table(place: str, table: dict[str, Any], coverage: float | None) -> tuple[Rule, ...]:
-    _check_keys(place, table, ("metric", "coverage", "statistic", *_KEYS))
+    _check_keys(place, table, ("metric", "coverage", "statistic", "where", *_KEYS))
     name = table.get("metric")
     if not (isinstance(name, str) and name.strip()):
         raise UsageError(f"{place}: metric: expected a metric's name, found {name!r}.")
@@ -271,9 +294,15 @@ def _from_table(place: str, table: dict[str, Any], coverage: float | None) -> tu
     }
     name, statistic = split_statistic(name)
     statistic = table.get("statistic", statistic)
+    where = _stripped(table.get("where", ""))
     return tuple(
         Rule(
-            _canonical(name), condition, limit, share, MEAN if condition is Condition.MAX_DROP else statistic
+            _canonical(name),
+            condition,
+            limit,
+            share,
+            MEAN if condition is Condition.MAX_DROP else statistic,
+            where,
         )
         for condition, limit in thresholds.items()
     )

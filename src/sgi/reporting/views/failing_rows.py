@@ -96,19 +96,22 @@ def _rows(database: Database, record: RunRecord, check: Check, most: int) -> Ite
     left = most
     for status in Status:
         if status is not Status.OK and left > 0:
-            for name, result, response in _without_value(database, record, check.metric, status, left):
+            for name, result, response in _without_value(database, record, check, status, left):
                 left -= 1
                 yield check.rule, name, result, response
 
 
 def _without_value(
-    database: Database, record: RunRecord, metric: str, status: Status, most: int
+    database: Database, record: RunRecord, check: Check, status: Status, most: int
 ) -> Iterator[tuple[str, str, str]]:
+    column, _, value = check.where.partition("=")
+    group = (column, value) if column else None
+    query = RowQuery(metric=check.metric, status=status.value, group=group, size=most)
     try:
-        page = row_page(database, record, RowQuery(metric=metric, status=status.value, size=most))
+        page = row_page(database, record, query)
     except UnknownNameError:  # the gate has reported that the run does not have the metric
         return
-    name = page.query.metric or metric
+    name = page.query.metric or check.metric
     for row in page.rows:
         yield row.id, f"{status.value}: {row.cells[name].reason}", row.response
 

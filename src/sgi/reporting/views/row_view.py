@@ -147,9 +147,13 @@ def lowest_ids(columns: ScoredRows, *, most: int, metric: str | None = None) -> 
 
 def main_ids(columns: ScoredRows, *, most: int) -> tuple[LowestRows[str], ...]:
     """Return the ids of the worst rows of the metric that selects the answers to check; empty without one."""
+    return tuple(ids_by_importance(columns, most=most)[:1])
+
+
+def ids_by_importance(columns: ScoredRows, *, most: int) -> list[LowestRows[str]]:
+    """Return the ids of the worst rows of each metric, the metric that selects the answers to check first."""
     found = lowest_ids(columns, most=most)
-    order = sorted(found, key=lambda one: (not _has_findings(columns, one.metric), importance(one.metric)))
-    return tuple(order[:1])
+    return sorted(found, key=lambda one: (not _has_findings(columns, one.metric), importance(one.metric)))
 
 
 def rows_to_check(

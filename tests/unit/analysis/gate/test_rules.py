@@ -27,6 +27,10 @@ from support.scored_runs import column, run
         ("sgi > 1", Rule("sgi", Condition.ABOVE, 1.0)),
         ("theta_rc<1e-3", Rule("theta_rc", Condition.BELOW, 0.001)),
         ("rouge_l( beta = 1.2 )>=.3", Rule("rouge_l(beta=1.2)", Condition.AT_LEAST, 0.3)),
+        (
+            "kind = two words: latency.p95<=3",
+            Rule("latency", Condition.AT_MOST, 3.0, statistic="p95", where="kind=two words"),
+        ),
         ('x(mode="a>=b")>=-1', Rule('x(mode="a>=b")', Condition.AT_LEAST, -1.0)),
     ],
 )
@@ -68,6 +72,7 @@ def test_a_file_of_rules(tmp_path):
         [[rule]]
         metric = "theta_rc"
         at_most = 0.9
+        where = "kind=a: b"
         """,
     )
     wanted = (
@@ -75,7 +80,7 @@ def test_a_file_of_rules(tmp_path):
         Rule("faithfulness", Condition.MAX_DROP, 0.02, 0.9),
         Rule("rouge_l(beta=1.2)", Condition.ABOVE, 0.0, 0.98),
         Rule("rouge_l(beta=1.2)", Condition.BELOW, 1.0, 0.98),
-        Rule("theta_rc", Condition.AT_MOST, 0.9, 0.98),
+        Rule("theta_rc", Condition.AT_MOST, 0.9, 0.98, where="kind=a: b"),
     )
     assert read_rules(path) == wanted
     assert read_rules(str(path)) == wanted
@@ -106,6 +111,11 @@ def test_a_file_that_cannot_be_read(tmp_path):
         (("m", Condition.AT_LEAST, 0.5, math.nan), "The rule m >= 0.5: coverage: expected"),
         (("m", "=>", 0.5), "The condition '=>' of a rule is not valid. Use one of: >=, >"),
         (("", Condition.AT_LEAST, 0.5), "Give a name"),
+        (
+            ("m", Condition.AT_LEAST, 0.5, None, "mean", "kind"),
+            "'kind' does not name rows. Write COLUMN=VALUE",
+        ),
+        (("m", Condition.AT_LEAST, 0.5, None, "mean", 3), "3 does not name rows"),
     ],
 )
 def test_a_rule_made_by_hand_is_checked_too(given, message):
