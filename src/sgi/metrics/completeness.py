@@ -14,6 +14,7 @@ from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.grounding.analysis import ResponseAnalysis
+from sgi.metrics.grounding.check_facts import Verdict
 from sgi.metrics.grounding.grounding_model import grounding_model, sigmoid
 from sgi.metrics.grounding.prepared_row import PreparedRow
 from sgi.metrics.grounding.signals import sentence_signals, table
@@ -69,15 +70,17 @@ class Completeness(Metric["Batch"]):
 
     In [0, 1]. `grounding` with exchanged roles: the reference is the text that is checked, and the response
     is its only passage. A statement is a sentence or an item of a list. It is stated if `grounding` calls it
-    supported. Words of the question do not count, unless the statement has no others, so "1867" states "She
-    was born in 1867" if that was asked; another number, date or negation does not.
+    supported and finds each of its numbers, dates and names in the response or the question. Other words of
+    the question do not count, unless the statement has no others, so "1867" states "She was born in 1867" if
+    that was asked; another number, date or negation does not.
 
     With several references, the best one counts. A response that is blank, or refuses, states nothing: 0. A
     row is undefined if no reference states anything, or if the texts are in different languages or in one
     that `grounding` does not read.
 
     Limits: those of `grounding`. A statement in other words than the response counts as missing, and one of
-    its words can count as stated with an opposite, another name or exchanged roles: "open" for "closed".
+    its words can count as stated with an opposite ("open" for "closed"), with exchanged roles, or with a name
+    of which the response has the last word or the initials elsewhere.
 
     References: our own. Nugget recall (Voorhees, 2003, "Overview of the TREC 2003 Question Answering Track")
     asks people, and its successors a language model.
@@ -97,9 +100,10 @@ class Completeness(Metric["Batch"]):
         guide=MetricHelp(
             Question.RIGHT,
             "1: the response states all of the reference. 0: none of it. The details name what is missing.",
-            "A statement in other words counts as missing, and an opposite or another name can count as "
-            "stated. What the response says beyond the reference does not count. A row has no value if the "
-            "reference states nothing, or is in a language that grounding does not read.",
+            "A statement in other words counts as missing, and so does one with a name that the response and "
+            "the question lack; an opposite can count as stated. What the response says beyond the reference "
+            "does not count. A row has no value if the reference states nothing, or is in a language that "
+            "grounding does not read.",
         ),
         details=CompletenessDetails,
     )
@@ -183,12 +187,13 @@ class _Pair:
         """Describe the sentence of the reference with this number."""
         sentence, flags = self.analysis.sentences[number], self.analysis.flags
         limits = grounding_model().sentence_limits
+        has_facts = all(check.verdict is Verdict.SUPPORTED for check in sentence.checks)
         verdict = limits.verdict(score, is_contradicted=bool(sentence.contradictions))
         # Values and names of the question alone are supported, but then the response has none of the words.
         repeats = any(compress(flags.known[sentence.words], flags.claims[sentence.words]))
         span = slice(*self.exchanged.original_spans[number])
         return {
-            "stated": verdict == "supported" and repeats,
+            "stated": verdict == "supported" and has_facts and repeats,
             "text": self.exchanged.sample.response[span],
             "beside": self._beside(number),
             "score": round(score, 4),

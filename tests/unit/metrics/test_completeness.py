@@ -17,6 +17,7 @@ from sgi.types import Batch, Features, Sample
 BORN = "When was she born?"
 CURIE = "When and where was Marie Curie born?"
 OPEN = "Is the museum open on Mondays?"
+FESTIVAL = "The festival takes place every summer in the old harbour of Lisbon, with concerts and a market."
 FEE = "A $25 fee is charged after a late payment.\nThe account is suspended after 60 days."
 COVERED = "grounding covers English, German, French, Spanish, Italian, Portuguese, Dutch"
 SENTENCES = (
@@ -54,6 +55,7 @@ def missing(scored: Score) -> list[str]:
         (OPEN, "Yes", "The museum is open on Mondays."),
         (OPEN, "No, it is closed.", "No"),
         (OPEN, "The museum is open on Mondays.", "Yes"),
+        ("What happens in Porto?", FESTIVAL, FESTIVAL.replace("Lisbon", "Porto")),
     ],
 )
 def test_an_answer_in_other_words_states_the_reference(question: str, response: str, reference: str) -> None:
@@ -66,6 +68,7 @@ def test_an_answer_in_other_words_states_the_reference(question: str, response: 
         (BORN, "1868", "She was born in 1867."),
         ("", "The tower is 312 m tall.", "The tower is 330 m tall."),
         ("", "The museum is not open on Mondays.", "The museum is open on Mondays."),
+        ("What happens in summer?", FESTIVAL, FESTIVAL.replace("Lisbon", "Porto")),
         (OPEN, "Yes", "No"),
         (OPEN, "Yes, it is.", "No, it is closed on Mondays."),
         (CURIE, "I like cheese.", "Marie Curie was born."),
