@@ -281,7 +281,8 @@ def generated_questions(
 def of_xquad(folder: Path, half: str) -> tuple[Corpus, list[Asked], list[Asked]]:
     """Return all paragraphs of XQuAD, and the generated and human questions of one half of the articles."""
     articles = json.loads((folder / "xquad_en" / "xquad.en.json").read_text("utf-8"))["data"]
-    rows, human = [], []
+    rows: list[dict[str, str]] = []
+    human: list[tuple[int, int, Any]] = []
     kept = set(range(24) if half == "a" else range(24, 48))
     for at, article in enumerate(articles):
         for paragraph in article["paragraphs"]:
