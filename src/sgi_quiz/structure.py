@@ -31,6 +31,7 @@ _THINGS, _ACTING = word_set("things"), word_set("acting")
 _MEANINGS, _PROPERTIES = word_set("meanings"), word_set("properties")
 _ARTICLES = {"The", "the", "A", "a", "An", "an"}
 _TASKS = word_set("tasks")
+_OF_CODE = {"argument", "attribute", "field", "key", "name", "parameter", "property", "variable"}
 _HAS_OBJECT = {"dobj", "prep", "ccomp", "xcomp"}
 MAX_TITLE = 12
 MAX_CELL = 30
@@ -99,7 +100,7 @@ def table_questions(passage: Passage) -> Iterator[Question]:
         found = [(row, match) for row in rows if (match := _NUMBER.fullmatch(row[column]))]
         measure = bool(passage.headings) and _is_measure(name)
         for row in rows:
-            key = _key_of(passage, row[0])
+            key = _key_of(passage, header[0], row[0])
             text = _cell_question(header[0], name, key, is_measure=measure)
             is_text = not measure and 2 <= len(row[column].split()) <= MAX_CELL
             if text and (is_text or any(row is one for one, _ in found)):
@@ -136,12 +137,13 @@ def _is_key(cell: str) -> bool:
     return bool(is_plain) and not _UNCLEAR.search(cell) and cell.split(maxsplit=1)[0] not in _ARTICLES
 
 
-def _key_of(passage: Passage, key: str) -> str:
+def _key_of(passage: Passage, first: str, key: str) -> str:
     """Return a key with the function or object that the heading names; "" if a usual word needs one."""
     heading = passage.headings[-1].split() if passage.headings else []
     if heading and len(heading) <= 3 and _CODE_NAME.fullmatch(heading[-1]) and heading[-1] != key:
         return f"{key} of {heading[-1]}"
-    return key if re.search(r"[-_\d ]", key) or not key.islower() else ""
+    needs_more = first.casefold() in _OF_CODE and key.islower() and not re.search(r"[-_\d ]", key)
+    return "" if needs_more else key
 
 
 def _is_argument(first: str, key: str) -> bool:
