@@ -1,8 +1,8 @@
 """Compare the ranks that generated questions give to systems with the ranks that other questions give.
 
-Eight retrievers return parts of the documents, and four answerers return a sentence of what one of them found.
-A set of questions gives each a mean: the share of the answer sentences in the retrieved parts, and the token
-F1 of the answer. Kendall's tau-b compares the order of the means of `sgi quiz` with that of the other
+Eight retrievers return parts of the documents, and four answerers return a sentence of what one found. A
+set of questions gives each a mean: the share of the answer sentences in the retrieved parts, and the token F1
+of the answer. Kendall's tau-b compares the order of the means of `sgi quiz` with that of the other
 questions; its interval resamples the documents of both sets 1,000 times. The definition was fixed before the
 first run.
 
@@ -281,7 +281,8 @@ def generated_questions(
 def of_xquad(folder: Path, half: str) -> tuple[Corpus, list[Asked], list[Asked]]:
     """Return all paragraphs of XQuAD, and the generated and human questions of one half of the articles."""
     articles = json.loads((folder / "xquad_en" / "xquad.en.json").read_text("utf-8"))["data"]
-    rows, human = [], []
+    rows: list[dict[str, str]] = []
+    human: list[tuple[int, int, Any]] = []
     kept = set(range(24) if half == "a" else range(24, 48))
     for at, article in enumerate(articles):
         for paragraph in article["paragraphs"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from sgi_quiz.content_check import Absence
@@ -28,7 +28,6 @@ def absences(facts: Sequence[Fact]) -> Iterator[Absence]:
     """Yield questions without an answer; `ContentCheck` drops those that the documents may answer."""
     named: dict[tuple[str, str], Fact] = {}
     labels: dict[str, set[str]] = defaultdict(set)
-    codes: Counter[str] = Counter()
     for fact in facts:
         for entity in fact.sentence.span.ents:
             text = re.sub("^[Tt]he ", "the ", entity.text)
@@ -37,10 +36,6 @@ def absences(facts: Sequence[Fact]) -> Iterator[Absence]:
             labels[text].add(entity.label_)
             if _is_usable(entity, fact) and not (text.startswith("the ") and entity.label_ == "PERSON"):
                 named.setdefault((text, entity.label_), fact)
-        for code in {*fact.sentence.codes.values()}:
-            codes[code] += 1
-            if codes[code] > 1 and re.fullmatch(r"[a-z]{3,}( [a-z]{3,})?", code):
-                named.setdefault((code, "PRODUCT"), fact)
     named = {(name, label): fact for (name, label), fact in named.items() if len(labels[name]) <= 1}
     for (name, label), fact in named.items():
         for key, text, cues in _ATTRIBUTES[label]:

@@ -116,7 +116,7 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
 
 
 def _clause(sentence: Sentence, verb: Token, root: Token) -> Clause | None:
-    if verb.pos_ not in {"VERB", "AUX"}:
+    if verb.pos_ not in {"VERB", "AUX"} or (verb.i and verb.text[0].isupper()):
         return None
     children = list(verb.children)
     subjects = [child for child in children if child.dep_ in {"nsubj", "nsubjpass"} and child.i < verb.i]
@@ -194,7 +194,7 @@ def is_self_contained(clause: Clause, omit: Collection[int] = ()) -> bool:
         return False
     names = [token for token in tokens if is_name(token)]
     if clause.verb.tag_ == "VBD" or (clause.auxiliaries and clause.auxiliaries[0].tag_ == "VBD"):
-        return bool(names) and not _is_indefinite(clause.subject)
+        return bool(names) and not is_indefinite(clause.subject)
     return bool(names) or len({t.lemma_ for t in tokens if t.pos_ in {"NOUN", "ADJ", "VERB", "PROPN"}}) >= 4
 
 
@@ -248,7 +248,8 @@ def is_vague(noun: Token, used: Collection[int]) -> bool:
     }
 
 
-def _is_indefinite(noun: Token) -> bool:
+def is_indefinite(noun: Token) -> bool:
+    """Return whether a noun does not say which one of its kind it is."""
     return not is_name(noun) and (
         any(child.lower_ in {"a", "an", "some", "many", "several", "few", "one"} for child in noun.children)
         or (

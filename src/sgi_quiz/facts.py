@@ -22,6 +22,9 @@ _PASSING = re.compile(
     r"|\b(?:this|last|next) (?:year|month|week)\b"
 )
 """Words that mean something else on another day."""
+_ELSEWHERE = re.compile(r"(?i)\b(?:below|above|following|here|this|these|those)\b| / ")
+_REFERRAL = re.compile(r"(?i)(?:please )?(?:see|refer|check out|read|visit|consult|look at|click)\b")
+"""Answers that only say where the answer is."""
 _BAD_ANSWER = re.compile(
     r"(?i)^(?:that|those|and|or|his|her|its)\b|\b(?:following|below|above|it|they|them|he|she|this|these|their|so)\b|\b(?:the|a|an|of|and|or|to|in|with|for|by|its)$|^\W|[(\"“”]|-$"
 )
@@ -62,6 +65,8 @@ def is_fair(fact: Fact) -> bool:
             r" - |-\s|\b(?:after|before|in|during) (?:round|week|game|season|chapter)\b", fact.question
         )
         and not _PASSING.search(fact.question)
+        and not _ELSEWHERE.search(fact.question)
+        and not (fact.kind in _LONG_ANSWERS and _REFERRAL.match(fact.reference))
         and not re.search(r"\b(\w+(?: \w+)?) \1\b|[a-z] The\b", f"{fact.question} {fact.reference}")
         and not re.search(re.escape(fact.reference) + "[-–&/]", fact.sentence.text)
         and not re.search(r"\w['’](?!s\b|ll\b|re\b|ve\b)\w{2,}|\s['‘]\w", fact.question)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -79,6 +79,11 @@ class Reservoir:
         return [passage for _, _, passage in sorted(self._heap, key=lambda entry: entry[0], reverse=True)]
 
 
+def _group(one: Question) -> Kind:
+    """Return the kind whose questions must differ in words; yes/no and false premises test another thing."""
+    return one.kind if one.kind in {Kind.YES_NO, Kind.FALSE_PREMISE} else Kind.FACT
+
+
 class Selection:
     """Chooses questions of the wanted kinds that differ in topic, passage, document and words."""
 
@@ -86,7 +91,7 @@ class Selection:
         self.chosen: list[Question] = []
         self._number, self._seed, self._per_passage = number, seed, per_passage
         self._counts: Counter[object] = Counter()
-        self._stems: list[frozenset[str]] = []
+        self._stems: dict[Kind, list[frozenset[str]]] = defaultdict(list)
 
     def fill(self, kind: Kind, candidates: Iterable[Question], *, keep: int = 0) -> None:
         """Choose questions of one kind, up to its share, and leave ``keep`` rows for later kinds."""
@@ -120,7 +125,7 @@ class Selection:
             return False
         stems = content_stems(one.text)
         return bool(one.turns) or all(
-            len(stems & other) < MAX_SIMILARITY * len(stems | other) for other in self._stems
+            len(stems & other) < MAX_SIMILARITY * len(stems | other) for other in self._stems[_group(one)]
         )
 
     def _take(self, one: Question) -> None:
@@ -138,7 +143,7 @@ class Selection:
         if one.same_as is not None:
             keys.append(("same", one.same_as.id))
         else:
-            self._stems.append(content_stems(one.text))
+            self._stems[_group(one)].append(content_stems(one.text))
         self._counts.update(keys)
 
     def finished(self) -> list[Question]:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sgi_quiz.clauses import Clause, clauses, is_vague, points_elsewhere
+from sgi_quiz.clauses import Clause, clauses, is_indefinite, is_vague, points_elsewhere
 from sgi_quiz.english import word_set
 from sgi_quiz.facts import Fact, inverted_fact, is_clear, is_fair, span_text, subject_fact
 from sgi_quiz.parsing import Sentence, content_stems, is_name, is_person, kept, said
@@ -25,6 +25,8 @@ _ROLE = re.compile(
 _NO_ROLES = word_set("no_roles")
 _WEAK_VERBS = word_set("weak_verbs")
 _ORGANIZATION_WORDS = word_set("organizations")
+_TASKS = word_set("tasks")
+_WISHES = {"like", "want", "wish", "prefer", "need"}
 _DECIDING = word_set("deciding")
 _MANY_WORDS = 14
 _INDEFINITE = {"a", "an", "one"}
@@ -43,8 +45,12 @@ def facts_of(sentence: Sentence) -> Iterator[Fact]:
 
 def _people(clause: Clause) -> Iterator[Fact]:
     noun, attribute = clause.subject, clause.attribute
+    is_plain = len(kept(noun)) > 1 or (
+        clause.sentence.is_of_person and not re.search("[a-z][A-Z]", noun.text)
+    )
     if (
         not is_person(noun)
+        or not is_plain
         or noun.dep_ != "nsubj"
         or clause.finite.tag_ == "VBP"
         or not clause.has_one_subject
@@ -179,6 +185,8 @@ def _subjects(clause: Clause) -> Iterator[Fact]:
     is_thing = noun.pos_ in {"NOUN", "PROPN"} and noun.ent_type_ in {"", "EVENT", "LAW", "PRODUCT"}
     if not (has_object and is_thing and clause.has_one_subject) or clause.finite.tag_ == "VBP":
         return
+    if is_indefinite(noun):
+        return
     says_much = len(content_stems(span_text(noun, clause.sentence))) > 1 or is_name(noun)
     if is_clear(noun) and says_much and len(kept(noun)) > 1 and len(content_stems(clause.predicate())) >= 4:
         yield from subject_fact(clause, "thing", f"What {clause.predicate()}?", noun, clause.subject_tokens)
@@ -189,8 +197,11 @@ def _organizations(clause: Clause) -> Iterator[Fact]:
     noun = clause.subject
     has_object = any(one.dep_ == "dobj" for one in clause.rest) and clause.verb.lemma_ not in _WEAK_VERBS
     words = {one.text for one in kept(noun)}
-    is_known = _ORGANIZATION_WORDS & words or re.fullmatch(r"[A-Z]{2,5}", noun.text)
-    is_named = noun.ent_type_ == "ORG" and is_known and noun.text not in clause.sentence.codes
+    is_named = (
+        noun.ent_type_ == "ORG"
+        and bool(_ORGANIZATION_WORDS & words)
+        and noun.text not in clause.sentence.codes
+    )
     if has_object and is_named and clause.has_one_subject:
         question = f"Which organization {clause.predicate()}?"
         if len(content_stems(clause.predicate())) >= 3:
@@ -216,7 +227,13 @@ def _aims(clause: Clause) -> Iterator[Fact]:
 
 def _manners(clause: Clause) -> Iterator[Fact]:
     for prep in clause.rest:
-        if prep.dep_ == "prep" and prep.lower_ == "by" and any(one.dep_ == "pcomp" for one in prep.children):
+        is_done = clause.verb.lemma_ != "do"
+        if (
+            is_done
+            and prep.dep_ == "prep"
+            and prep.lower_ == "by"
+            and any(one.dep_ == "pcomp" for one in prep.children)
+        ):
             yield from inverted_fact(clause, "manner", "How", prep, frozenset({prep.i}))
 
 
@@ -237,7 +254,8 @@ def _conditions(clause: Clause) -> Iterator[Fact]:
     for child in clause.verb.children:
         parts = {one.dep_: one for one in child.children}
         mark = parts.get("mark", parts.get("advmod"))
-        if child.dep_ != "advcl" or mark is None or mark.lower_ not in {"if", "when"}:
+        has_even = any(one.lower_ == "even" for one in child.children)
+        if child.dep_ != "advcl" or mark is None or mark.lower_ not in {"if", "when"} or has_even:
             continue
         inside = [token for token in child.subtree if not token.is_punct and token != mark]
         used = {token.i for token in inside}
@@ -250,7 +268,8 @@ def _conditions(clause: Clause) -> Iterator[Fact]:
         main = _main_text(clause, child)
         if is_open or not says_much or len(inside) > _MANY_WORDS or not {"nsubj", "nsubjpass"} & parts.keys():
             continue
-        if main and clause.verb.tag_ != "VBD":
+        is_wish = bool(_WISHES & {token.lemma_ for token in inside})
+        if main and clause.verb.tag_ != "VBD" and not is_wish:
             question = f"What happens {clause.sentence.restored(said(kept(child)))}?"
             yield Fact(clause.sentence, None, "condition", question, main, clause.verb)
 
@@ -260,7 +279,8 @@ def _main_text(clause: Clause, condition: Token) -> str:
     doc = clause.sentence.span.doc
     left, right = condition.left_edge.i, condition.right_edge.i
     part = doc[right + 1 : len(doc)] if left == 0 else doc[:left] if right >= len(doc) - 2 else None
-    if part is None:
+    starts = left == 0 and clause.subject.left_edge.i > right + 2 and doc[right + 2].pos_ != "ADV"
+    if part is None or starts:
         return ""
     return clause.sentence.restored(part.text).strip(" ,.")
 
@@ -268,9 +288,8 @@ def _main_text(clause: Clause, condition: Token) -> str:
 def _instructions(sentence: Sentence) -> Iterator[Fact]:
     """Ask how to do what an imperative sentence has a purpose for: ``To score rows, use X``."""
     root, doc = sentence.span.root, sentence.span.doc
-    if root.tag_ not in {"VB", "VBP"} or {"nsubj", "nsubjpass", "neg", "aux"} & {
-        one.dep_ for one in root.children
-    }:
+    is_base = root.tag_ == "VB" or root.lower_ in _TASKS
+    if not is_base or {"nsubj", "nsubjpass", "neg", "aux"} & {one.dep_ for one in root.children}:
         return
     for aim in (one for one in root.children if one.dep_ == "advcl"):
         left, right = aim.left_edge.i, aim.right_edge.i

@@ -30,10 +30,13 @@ _MEASURES = word_set("measures")
 _THINGS, _ACTING = word_set("things"), word_set("acting")
 _MEANINGS, _PROPERTIES = word_set("meanings"), word_set("properties")
 _ARTICLES = {"The", "the", "A", "a", "An", "an"}
+_TASKS = word_set("tasks")
+_OF_CODE = {"argument", "attribute", "field", "key", "name", "parameter", "property", "variable"}
 _HAS_OBJECT = {"dobj", "prep", "ccomp", "xcomp"}
 MAX_TITLE = 12
 MAX_CELL = 30
 """The largest number of words of a cell that is an answer."""
+_CODE_NAME = re.compile(r"[\w.]*[a-z][._][a-z][\w.]*(?:\(\))?|\w+\(\)")
 _COMPOUND = re.compile(r"(-{0,2}[a-z]{2,})([-_])([a-z]{2,}(?:[-_][a-z]+)*)")
 _EXPLAINED = re.compile(r"(`[^`]{2,40}`|[A-Za-z][\w -]{2,40}): +(.+)$")
 _NOT_COMPARED = {"default", "version", "port", "year"}
@@ -80,9 +83,9 @@ def _task(title: str) -> str:
     for before, tag in (("To", "VB"), ("They", "VBP")):
         doc = parser()(f"{before} {start}.")
         has_object = _HAS_OBJECT & {one.dep_ for one in doc[1].rights}
-        if doc[1].tag_ != tag or doc[1].dep_ != "ROOT" or not has_object:
+        if doc[1].tag_ != tag or doc[1].dep_ != "ROOT" or not has_object or doc[1].lower_ not in _TASKS:
             return ""
-    return "" if re.search(r"[,;:()]", title) else re.sub(r"\byour\b", "my", start)
+    return "" if re.search(r"[,;:()]|\bown$", title) else re.sub(r"\byour\b", "my", start)
 
 
 def table_questions(passage: Passage) -> Iterator[Question]:
@@ -97,12 +100,13 @@ def table_questions(passage: Passage) -> Iterator[Question]:
         found = [(row, match) for row in rows if (match := _NUMBER.fullmatch(row[column]))]
         measure = bool(passage.headings) and _is_measure(name)
         for row in rows:
-            text = _cell_question(header[0], name, row[0], is_measure=measure)
+            key = _key_of(passage, header[0], row[0])
+            text = _cell_question(header[0], name, key, is_measure=measure)
             is_text = not measure and 2 <= len(row[column].split()) <= MAX_CELL
             if text and (is_text or any(row is one for one, _ in found)):
                 why = f"Asks for one cell of a table in {passage.source}."
                 sentence = " | ".join(row)
-                yield Question(Kind.FACT, "table cell", text, row[column], (passage,), sentence, why, row[0])
+                yield Question(Kind.FACT, "table cell", text, row[column], (passage,), sentence, why, key)
         if measure and name.split()[-1].casefold() not in _NOT_COMPARED:
             yield from _compared(passage, header[0], name, found)
 
@@ -115,7 +119,7 @@ def next_questions(questions: Sequence[Question]) -> Iterator[Question]:
             of = "of " if start.endswith("of ") else ""
             turns = (("user", first.text), ("assistant", f"{first.reference}."))
             why = f"Needs the turn before it, which asks the same for {first.topic}."
-            text = f"And {of}{second.topic}?"
+            text = f"And {of}{second.topic.split(' of ')[0]}?"
             yield replace(
                 second, kind=Kind.FOLLOW_UP, text=text, why=why, turns=turns, parents=(first, second)
             )
@@ -128,12 +132,30 @@ def _after(question: Question) -> str:
 def _is_key(cell: str) -> bool:
     """Return whether the first cell of a row names a thing."""
     is_plain = re.fullmatch(r"[A-Za-z-][\w .@-]{1,50}", cell) and len(cell.split()) <= 6
+    if is_plain and cell.isupper() and "_" not in cell:  # RETURNS is no argument
+        return False
     return bool(is_plain) and not _UNCLEAR.search(cell) and cell.split(maxsplit=1)[0] not in _ARTICLES
+
+
+def _key_of(passage: Passage, first: str, key: str) -> str:
+    """Return a key with the function or object that the heading names; "" if a usual word needs one."""
+    heading = passage.headings[-1].split() if passage.headings else []
+    if heading and len(heading) <= 3 and _CODE_NAME.fullmatch(heading[-1]) and heading[-1] != key:
+        return f"{key} of {heading[-1]}"
+    needs_more = first.casefold() in _OF_CODE and key.islower() and not re.search(r"[-_\d ]", key)
+    return "" if needs_more else key
+
+
+def _is_argument(first: str, key: str) -> bool:
+    """Return whether the row of a key of a function is one of its arguments."""
+    return first.casefold() == "name" and " of " in key
 
 
 def _cell_question(first: str, name: str, key: str, *, is_measure: bool) -> str:
     """Return the question for a column of the row of a key; "" if the headers do not give one."""
-    row_is = _lower(first) if first.casefold() in _THINGS else ""
+    row_is = _lower(first) if first.casefold() in _THINGS else "argument" if _is_argument(first, key) else ""
+    if not key:
+        return ""
     if is_measure:
         return f"What is the {_lower(name)} of {f'the {row_is} ' if row_is else ''}{key}?"
     if not row_is:
@@ -191,7 +213,8 @@ def unknown_names(passages: Iterable[Passage]) -> Iterator[tuple[Question, str]]
     for thing, names in sorted(keys.items()):
         for one, other in permutations(sorted(names), 2):
             name = _COMPOUND.sub(r"\1\2", one, count=1) + _COMPOUND.sub(r"\3", other, count=1)
-            if name not in names:
+            parts = re.split("[-_]+", name)
+            if name not in names and len({*parts}) == len(parts):
                 text = f"What does the {thing} {name} {'do' if thing in _ACTING else 'mean'}?"
                 why = f"No passage has {name}, or a name that differs from it in two letters."
                 sentence = f"{one}, {other}"
