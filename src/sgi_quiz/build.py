@@ -60,6 +60,8 @@ def build_quiz(documents: Documents, number: int, seed: int = 0) -> Quiz:
     heads = Reservoir(4 * number, seed)
     count = 0
     for passage in documents.passages():
+        if passage.is_code:
+            continue
         count += 1
         if passage.is_first:
             heads.add(passage)
@@ -109,7 +111,11 @@ def _with_more_about(facts: Sequence[Fact], documents: Documents, most: int) -> 
     for passage in documents.passages() if names else ():
         words = names.keys() & passage.plain.replace(",", " ").split()
         named = [name for word in words for name in names[word] if name in passage.plain]
-        if passage not in known and any(counts[name] < _PASSAGES_PER_NAME for name in named):
+        if (
+            passage not in known
+            and not passage.is_code
+            and any(counts[name] < _PASSAGES_PER_NAME for name in named)
+        ):
             counts.update(named)
             chosen.append(passage)
         if len(chosen) == most:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from spacy.tokens import Token
 
+_JOINING = word_set("joining_nouns")
+_ALL_OF_SOMETHING = {"everything", "anything", "something", "nothing", "everyone", "nobody", "someone"}
 _KEPT = {"dobj", "dative", "prt", "prep", "agent", "attr", "acomp", "oprd", "xcomp", "advmod", "npadvmod"}
 _POINTING = word_set("pointing")
 MAX_REST = 40
@@ -132,12 +134,16 @@ def _clause(sentence: Sentence, verb: Token, root: Token) -> Clause | None:
     rest = tuple(
         child
         for child in verb.rights
-        if child.dep_ in _KEPT and child.lower_ not in DISCOURSE and not _is_apart(child)
+        if child.dep_ in _KEPT
+        and child.lower_ not in DISCOURSE
+        and not _is_apart(child)
+        and not _joins(child)
     )
     front = tuple(
         child
         for child in verb.lefts
         if child.dep_ == "prep"
+        and not _joins(child)
         and child.i < subjects[0].i
         and any(one.dep_ == "pobj" for one in child.children)
     )
@@ -160,8 +166,19 @@ def _is_misread(clause: Clause) -> bool:
     """Return whether a noun or an adjective was taken for the verb: *SGI changes grounded answers*."""
     subject, tag = clause.subject, clause.finite.tag_
     is_plural = subject.tag_ in {"NNS", "NNPS"} or not clause.has_one_subject
+    verbs = [one for one in kept(subject) if one.tag_ in {"VBZ", "VBD", "VBP"}]
+    has_verb = any(all(up.dep_ not in {"relcl", "acl"} for up in (one, *one.ancestors)) for one in verbs)
+    would = any(one.lower_ in {"would", "'d", "having"} for one in (*clause.auxiliaries, clause.verb))
+    if has_verb or would:
+        return True
     agrees = subject.pos_ not in {"NOUN", "PROPN"} or tag != ("VBZ" if is_plural else "VBP")
     return not agrees or (subject.text in clause.sentence.codes and tag == "VBD")
+
+
+def _joins(prep: Token) -> bool:
+    """Return whether a phrase joins the sentence to its text, such as *in addition*."""
+    nouns = [one for one in prep.children if one.dep_ == "pobj"]
+    return len(nouns) == 1 and nouns[0].lemma_ in _JOINING and not list(nouns[0].children)
 
 
 def _is_apart(token: Token) -> bool:
@@ -204,6 +221,8 @@ def points_elsewhere(token: Token) -> bool:
         return False
     if token.tag_ in {"PRP", "WP", "EX", "WDT", "WRB"}:
         return bool(token.lower_ != "you")
+    if token.lower_ in _ALL_OF_SOMETHING:
+        return True
     if token.tag_ == "PRP$":
         return bool(token.lower_ != "your")
     if (

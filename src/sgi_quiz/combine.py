@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
-from sgi_quiz.english import synonyms
+from sgi_quiz.clauses import is_indefinite
+from sgi_quiz.english import synonyms, word_set
 from sgi_quiz.facts import Fact, year_of
 from sgi_quiz.parsing import is_name, is_person, kept, said
 from sgi_quiz.passages import squeezed
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from random import Random
 
+    from sgi_quiz.clauses import Clause
+
 _SMALL = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 _NO_PERSONS = {"ORG", "PRODUCT", "GPE", "LOC", "FAC", "EVENT", "WORK_OF_ART"}
+_PARTICLES = {"off", "out", "up", "down", "away", "back", "over"}
+_REPEATED = word_set("repeated")
 _FORMS = (
     (re.compile(r"How do I (.+)\?"), ("I want to {}. What do I have to do?", "What is the way to {}?")),
     (re.compile(r"What does (.+) do\?"), ("What is {} for?", "What is the effect of {}?")),
@@ -102,6 +107,8 @@ def yes_no_question(fact: Fact, value: str | None) -> Question | None:
     text = squeezed(fact.clause.inverted("", (), _swap(fact, value) if value else {}))
     right, asks_for = ("Yes", "yes") if value is None else (f"No, {fact.reference}", "no")
     why = f"Says what {fact.sentence.passage.place} says; the answer is yes."
+    if value is not None and can_repeat(fact.clause) and fact.kind == "date":
+        return None
     if value is not None:
         why = f"Has {value} in the place of {fact.reference}; the answer is no."
     parents = (fact_question(fact),)
@@ -110,10 +117,19 @@ def yes_no_question(fact: Fact, value: str | None) -> Question | None:
     return _question(Kind.YES_NO, [fact], text, right, why, asks_for=asks_for, parents=parents)
 
 
+def can_repeat(clause: Clause) -> bool:
+    """Return whether the same can be true at another time too: *signed a treaty*, *won the prize*."""
+    objects = [one for one in clause.rest if one.dep_ in {"dobj", "attr"}]
+    is_open = any(is_indefinite(one) for one in (clause.subject, *objects))
+    return is_open or clause.verb.lemma_ in _REPEATED
+
+
 def false_premise(asked: Fact, changed: Fact, value: str) -> Question | None:
     """Return a question for one fact of a clause that has a wrong value in the place of another fact."""
     clause = changed.clause
     if clause is None or changed.kind not in _VALUES or asked.clause is not clause or not asked.wh:
+        return None
+    if changed.kind == "place" or can_repeat(clause):
         return None
     if asked is changed and (changed.kind != "date" or clause.verb.lemma_ in {"die", "bear"}):
         return None
@@ -297,16 +313,19 @@ def in_other_words(fact: Fact | None, original: Question, draw: Random) -> Quest
     """Return the question in another form, with other verbs where the word table has them."""
     text = _other_form(original.text, draw)
     if not text and fact is not None and fact.clause is not None and fact.wh:
-        clause, is_year = fact.clause, fact.kind == "date" and re.fullmatch(r"\d{4}", fact.reference)
+        clause, is_year = fact.clause, fact.wh == "When" and re.fullmatch(r"\d{4}", fact.reference)
         wh = "in what year" if is_year else fact.wh[0].lower() + fact.wh[1:]
         predicate = clause.verb.text if fact.kind == "definition" else clause.predicate(fact.omit)
         form = draw.choice(["Do you know {}?", "Can you tell me {}?", "I would like to know {}."])
         text = clause.sentence.restored(form.format(f"{wh} {clause.subject_text()} {predicate}"))
-    words = [_SYNONYMS.get(word, word) for word in text.split(" ")]
-    if not text or " ".join(words) == original.text:
+    text = " ".join(
+        word if after in _PARTICLES else _SYNONYMS.get(word, word)
+        for word, after in pairwise([*text.split(" "), ""])
+    )
+    if text in {"", original.text}:
         return None
     why = f"Asks {original.text!r} in other words."
-    return replace(original, kind=Kind.PARAPHRASE, text=" ".join(words), why=why, same_as=original)
+    return replace(original, kind=Kind.PARAPHRASE, text=text, why=why, same_as=original)
 
 
 def _other_form(text: str, draw: Random) -> str:

@@ -27,6 +27,7 @@ class Passage:
         steps: the items of a numbered list.
         items: the items of another list.
         is_first: whether it is directly below its heading.
+        is_code: whether it is a block of code, which is searched and not asked about.
         id: the id that the data gives; None if it has none.
     """
 
@@ -39,6 +40,7 @@ class Passage:
     steps: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
     is_first: bool = False
+    is_code: bool = False
     id: str | None = None
 
     @property

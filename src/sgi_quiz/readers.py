@@ -108,8 +108,10 @@ def _read_markdown(path: Path, name: str, encoding: str | None) -> Iterator[Pass
             items = _items(inside) if token.type == "bullet_list_open" else ()
             above = headings.titles(), cells, steps, items, headings.opens()
             yield Passage(name, next(numbers), raw, plain, *above)
-        elif token.type == "fence":
+        elif token.type in {"fence", "code_block", "html_block"}:
             headings.opens()
+            text = squeezed(token.content)
+            yield Passage(name, next(numbers), token.content, text, headings.titles(), is_code=True)
         at = end + 1
 
 
@@ -158,11 +160,10 @@ class _Block:
 class _Html(HTMLParser):
     """Collects headings, paragraphs, lists and tables; scripts, styles and navigation are left out."""
 
-    IGNORED = frozenset(
-        {"script", "style", "nav", "footer", "template", "noscript", "pre", "svg", "form", "head"}
-    )
-    BLOCKS = frozenset({"p", "ul", "ol", "dd", "dt", "blockquote", "table", "summary", "td", "div", "section",
-                        "article", "main", "body", *(f"h{level}" for level in range(1, 7))})  # fmt: skip
+    IGNORED = frozenset({"script", "style", "nav", "footer", "template", "noscript", "svg", "form", "head"})
+    BLOCKS = frozenset({"p", "ul", "ol", "dd", "dt", "blockquote", "pre", "table", "summary", "td", "div",
+                        "section", "article", "main", "body",
+                        *(f"h{level}" for level in range(1, 7))})  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -172,8 +173,6 @@ class _Html(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
         """Open a block."""
-        if tag == "pre":
-            self.blocks.append(_Block(tag))
         if tag in self.IGNORED:
             self._ignored.append(tag)
         elif self._ignored:
@@ -236,8 +235,6 @@ def _read_html(path: Path, name: str, encoding: str | None) -> Iterator[Passage]
         marked = "\n".join(squeezed(line) for line in "".join(block.parts).split("\n\n"))
         text = "\n".join(" | ".join(row) for row in rows) if rows else squeezed(marked)
         if not text:
-            if block.tag == "pre":
-                headings.opens()
             continue
         level = int(block.tag[1]) if re.fullmatch(r"h\d", block.tag) else 7 * (block.tag in {"dt", "summary"})
         if level:
@@ -254,6 +251,7 @@ def _read_html(path: Path, name: str, encoding: str | None) -> Iterator[Passage]
                 steps=lines if block.tag == "ol" else (),
                 items=lines if block.tag == "ul" else (),
                 is_first=headings.opens(),
+                is_code=block.tag == "pre",
             )
 
 

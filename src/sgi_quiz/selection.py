@@ -31,7 +31,7 @@ SHARES = {
 """The largest share of the rows of each kind; facts fill the rest."""
 MAX_CLOSED = 0.3
 """The largest share of yes/no questions and comparisons, whose answers can be guessed."""
-_ONCE_PER_TOPIC = {Kind.TWO_HOP, Kind.FOLLOW_UP, Kind.UNANSWERABLE}
+_ONCE_PER_TOPIC = {Kind.TWO_HOP, Kind.FOLLOW_UP, Kind.UNANSWERABLE, Kind.FALSE_PREMISE, Kind.YES_NO}
 MAX_SIMILARITY = 0.6
 MAX_PER_TOPIC = 3
 MAX_PER_PASSAGE = 3

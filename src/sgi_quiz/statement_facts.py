@@ -26,6 +26,7 @@ _NO_ROLES = word_set("no_roles")
 _WEAK_VERBS = word_set("weak_verbs")
 _ORGANIZATION_WORDS = word_set("organizations")
 _TASKS = word_set("tasks")
+_HUMAN_VERBS = word_set("human_verbs")
 _WISHES = {"like", "want", "wish", "prefer", "need"}
 _DECIDING = word_set("deciding")
 _MANY_WORDS = 14
@@ -45,9 +46,8 @@ def facts_of(sentence: Sentence) -> Iterator[Fact]:
 
 def _people(clause: Clause) -> Iterator[Fact]:
     noun, attribute = clause.subject, clause.attribute
-    is_plain = len(kept(noun)) > 1 or (
-        clause.sentence.is_of_person and not re.search("[a-z][A-Z]", noun.text)
-    )
+    is_human = clause.sentence.is_of_person or clause.verb.lemma_ in _HUMAN_VERBS
+    is_plain = is_human and not re.search("[a-z][A-Z]", noun.text)
     if (
         not is_person(noun)
         or not is_plain
@@ -70,7 +70,12 @@ def _agents(clause: Clause) -> Iterator[Fact]:
             continue
         omit = frozenset({agent.i})
         is_last = agent == clause.rest[-1] and not clause.front
-        if who.ent_type_ == "ORG" and not re.search(r"\d", span_text(who, clause.sentence)):
+        words = {one.text for one in kept(who)}
+        if (
+            who.ent_type_ == "ORG"
+            and _ORGANIZATION_WORDS & words
+            and not re.search(r"\d", span_text(who, clause.sentence))
+        ):
             yield from inverted_fact(clause, "name", "By which organization", who, omit)
         elif is_person(who):
             for fact in inverted_fact(clause, "person", "Who" if is_last else "By whom", who, omit):
@@ -189,7 +194,8 @@ def _subjects(clause: Clause) -> Iterator[Fact]:
         return
     says_much = len(content_stems(span_text(noun, clause.sentence))) > 1 or is_name(noun)
     if is_clear(noun) and says_much and len(kept(noun)) > 1 and len(content_stems(clause.predicate())) >= 4:
-        yield from subject_fact(clause, "thing", f"What {clause.predicate()}?", noun, clause.subject_tokens)
+        wh = "Who" if _is_role(noun) else "What"
+        yield from subject_fact(clause, "thing", f"{wh} {clause.predicate()}?", noun, clause.subject_tokens)
 
 
 def _organizations(clause: Clause) -> Iterator[Fact]:
@@ -221,8 +227,17 @@ def _aims(clause: Clause) -> Iterator[Fact]:
             text = span_text(one, clause.sentence).removeprefix("to ")
             for fact in inverted_fact(clause, "thing", "What", one, omit, text):
                 yield replace(fact, question=f"{fact.question[:-1]} to do?", wh="")
-        elif one.dep_ == "advcl" and clause.finite.lower_ not in {"can", "may", "might", "could"}:
+        elif (
+            one.dep_ == "advcl"
+            and _says_much(clause)
+            and clause.finite.lower_ not in {"can", "may", "might", "could"}
+        ):
             yield from inverted_fact(clause, "reason", "Why", one, omit)
+
+
+def _says_much(clause: Clause) -> bool:
+    """Return whether a clause has more than a subject and a verb."""
+    return any(one.dep_ not in {"advmod", "advcl"} for one in (*clause.rest, *clause.front))
 
 
 def _manners(clause: Clause) -> Iterator[Fact]:
@@ -238,6 +253,8 @@ def _manners(clause: Clause) -> Iterator[Fact]:
 
 
 def _reasons(clause: Clause) -> Iterator[Fact]:
+    if not _says_much(clause):
+        return
     for child in clause.verb.children:
         if child.dep_ == "advcl":
             mark = next((one for one in child.children if one.dep_ == "mark"), None)

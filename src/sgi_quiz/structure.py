@@ -30,7 +30,7 @@ _MEASURES = word_set("measures")
 _THINGS, _ACTING = word_set("things"), word_set("acting")
 _MEANINGS, _PROPERTIES = word_set("meanings"), word_set("properties")
 _ARTICLES = {"The", "the", "A", "a", "An", "an"}
-_TASKS = word_set("tasks")
+_TASKS, _ASKING = word_set("tasks"), word_set("asking")
 _OF_CODE = {"argument", "attribute", "field", "key", "name", "parameter", "property", "variable"}
 _HAS_OBJECT = {"dobj", "prep", "ccomp", "xcomp"}
 MAX_TITLE = 12
@@ -50,7 +50,10 @@ def heading_question(passage: Passage) -> Question | None:
     title = passage.headings[-1] if passage.headings else ""
     if _UNCLEAR.search(title) or passage.cells or not 3 <= len(title.split()) <= MAX_TITLE:
         return None
-    is_asked, answer = title.endswith("?"), _first_sentences(passage)
+    is_asked, answer = (
+        title.endswith("?") and title.split()[0].casefold() in _ASKING,
+        _first_sentences(passage),
+    )
     text = title if is_asked else f"How do I {task}?" if (task := _task(title)) else ""
     if not text or _POINTS.match(answer) or not content_stems(answer) & content_stems(title):
         return None

@@ -25,10 +25,12 @@ def test_markdown_has_headings_tables_and_steps(corpus):
     assert next(passage.steps for passage in found if passage.steps)[2] == "Park the car on the lower deck."
 
 
-def test_markdown_without_front_matter_links_images_and_code_blocks(tmp_path):
+def test_markdown_without_front_matter_links_and_images(tmp_path):
     text = "---\ntitle: x\n---\nSee [the guide](a.md) ![i](i.png) and `run`.\n\n```\ncode = 1\n```\n"
-    (passage,) = passages_of(tmp_path, "a.md", text)
+    passage, code = passages_of(tmp_path, "a.md", text)
     assert passage.plain == "See the guide and `run`."
+    assert code.is_code
+    assert code.plain == "code = 1"
 
 
 def test_html_without_scripts_and_navigation(corpus):
