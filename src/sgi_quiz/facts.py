@@ -26,7 +26,7 @@ _ELSEWHERE = re.compile(r"(?i)\b(?:below|above|following|here|this|these|those)\
 _REFERRAL = re.compile(r"(?i)(?:please )?(?:see|refer|check out|read|visit|consult|look at|click)\b")
 """Answers that only say where the answer is."""
 _BAD_ANSWER = re.compile(
-    r"(?i)^(?:that|those|and|or|his|her|its)\b|\b(?:following|below|above|it|they|them|he|she|this|these|their|so)\b|\b(?:the|a|an|of|and|or|to|in|with|for|by|its)$|^\W|[(\"“”]|-$|\bas \w+$"
+    r"(?i)^(?:that|those|and|or|his|her|its)\b|\b(?:following|below|above|it|they|them|he|she|this|these|their|so)\b|\b(?:the|a|an|of|and|or|to|in|with|for|by|its)$|^\W|[(\"“”]|-$|\bas\s\w+$"
 )
 
 
