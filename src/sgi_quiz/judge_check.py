@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _MARK = re.compile(r"\d|\w[_./\\@#$%&+=]+\w|\w[A-Z]|^[-_./\\@#$]\w")
 """What a number, a piece of code or an acronym has in it, and no other word."""
 _CODE = re.compile("`([^`]+)`")
+_NOT = re.compile(r"\b(?:not?|never|none|without|cannot)\b|n['’]t\b", re.IGNORECASE)
 _FIXED = (Kind.TYPOS, Kind.FAQ)
 """Questions that are not rephrased: their words are what they test, or those of a person."""
 _AROUND = " ?!.,;:\"'“”‘’()[]`"
@@ -121,8 +122,8 @@ class CheckedRows:
         rows: the rows, in order.
         judge: the name of the judge.
         usage: requests, tokens and cost.
-        checked: the number of rows that have a usable reply.
-        rephrased: the number of these that have the question of the judge.
+        checked: the number of usable replies.
+        rephrased: the number of rows that have the question of the judge.
         refused: the number of rephrased questions that were not used, by reason.
         left_out: the number of rows that were left out, by reason.
         unchecked: the number of rows that are as the rules made them, by reason.
@@ -251,13 +252,11 @@ def _apply(
     taken = {asked for row in rows for asked in questions_of(row)}
     for row in (one for one in rows if one.id in replies):
         reply = replies[row.id]
-        if isinstance(reply, Check):
-            result.checked += 1
-        else:
-            result.unchecked[str(reply)] += 1
+        result.checked += isinstance(reply, Check)
         if row.id in faults or row.same_as in faults:
             result.left_out[faults.get(row.id, "the question that they repeat was left out")] += 1
         elif isinstance(reply, JudgeError):
+            result.unchecked[str(reply)] += 1
             result.rows.append(row)
         else:
             fixed = row.kind in _FIXED or row.id in same_words
@@ -285,6 +284,8 @@ def refusal(row: QuizRow, question: str) -> str:
     lost = not _has_marks(row.question, question) or any(one not in question for one in code)
     if lost or not _has_marks(question, row.question):
         return "a name, a number or a piece of code is lost or added"
+    if bool(_NOT.search(question)) != bool(_NOT.search(row.question)):
+        return "a negation is lost or added"
     answer = content_stems(row.reference or "") - content_stems(row.question)
     if answer and 2 * len(answer & content_stems(question)) >= len(answer):
         return "the answer is in the rephrased question"
@@ -296,8 +297,9 @@ def _has_marks(question: str, other: str) -> bool:
     marked = {word for word in _words(question) if _MARK.search(word)}
     marked.update(word for name in names_of(question) for word in _words(name.text))
     there = {word.casefold() for word in _words(other)}
+    values = values_of(question)
     return all(word.casefold() in there for word in marked) and all(
-        value_support(question, number, other) for number in values_of(question).quantities
+        value_support(question, value, other) for value in (*values.quantities, *values.dates)
     )
 
 

@@ -193,9 +193,14 @@ def test_a_rephrased_question_keeps_names_numbers_and_code(question, reason):
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("Who commanded the Berta for eleven years?", "Who was captain of the Berta for nine years?")],
+    [
+        ("Who commanded the Berta for eleven years?", "Who was captain of the Berta for nine years?"),
+        ("Who bought the Berta in March 1964?", "Who was the buyer of the Berta in May 1964?"),
+        ("Who may not board the Berta?", "Who is allowed on the Berta?"),
+        ("How far does the Berta go at 17 kn?", "What is the range of the Berta at 17 km?"),
+    ],
 )
-def test_number_words_are_numbers(old, new):
+def test_another_meaning_is_refused(old, new):
     assert refusal(QuizRow(id="1", question=old, reference="Oskar Lind"), new)
 
 
