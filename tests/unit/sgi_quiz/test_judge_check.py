@@ -10,8 +10,10 @@ from collections import Counter
 
 import pytest
 
+from sgi.engine.open_resources import given_options
+from sgi.engine.progress import silent
 from sgi.kernel.protocols import Usage
-from sgi_quiz.judge_check import CheckedRows, refusal
+from sgi_quiz.judge_check import CheckedRows, check_rows, refusal
 from sgi_quiz.quiz_update import questions_of
 from sgi_quiz.review_file import QuizRow, Review
 from support.injections import sections_of
@@ -74,6 +76,7 @@ def test_questions_are_rephrased_once_and_then_from_the_cache(make, plain):
             assert row["kind"] in FIXED or row["id"] in with_typos
         else:
             assert row["question"] == f"Tell me please: {old['question']}"
+            assert row["id"] not in with_typos
             assert (row["generated_question"], row["kind"] in FIXED) == (old["question"], False)
             assert row["difficulty"] != "easy"
             assert "turns" not in row or row["turns"] == [
@@ -85,7 +88,12 @@ def test_questions_are_rephrased_once_and_then_from_the_cache(make, plain):
 def test_the_judge_sees_what_it_needs_as_data(make, plain):
     with JudgeServer(replies=rephrase) as server:
         make(server)
-    seen = Counter(tuple(sections_of(request.text)) for request in server.requests)
+    sections = [sections_of(request.text) for request in server.requests]
+    before = [
+        [f"{turn['role']}: {turn['text']}" for turn in row["turns"][:-1]] for row in plain if "turns" in row
+    ]
+    assert sorted(one["turns"] for one in sections if "turns" in one) == sorted(before) != []
+    seen = Counter(map(tuple, sections))
     answered, turns = ("question", "reference", "passages"), ("turns",)
     assert seen == Counter(
         (turns if row.get("turns") else ()) + (answered if row["answerable"] else answered[:1])
@@ -214,6 +222,25 @@ def test_two_questions_do_not_get_the_same_words():
         checked.changed(rows[0], "in what year was the  anke launched?", taken).question == rows[0].question
     )
     assert checked.refused == {"another question has the same words": 2}
+
+
+def test_a_question_and_its_copy_with_typing_errors_differ_in_the_errors_alone():
+    facts = {"reference": "1950", "gold_passages": ["The Anke was launched in 1950."], "kind": "fact"}
+    rows = [
+        QuizRow(id="plain", question="When was the Anke launched?", **facts),
+        QuizRow(
+            id="typos", question="when was the Anke luanched", **facts | {"kind": "typos"}, same_as="plain"
+        ),
+        QuizRow(id="other", question="Which year was the Anke launched?", **facts),
+    ]
+    with JudgeServer(replies=reply("When did the Anke first sail?")) as server:
+        options = given_options({"judge": f"openai:m@{server.url}", "cache": False}, source="the test")
+        checked = check_rows(rows, options, silent)
+    assert [row.question for row in checked.rows] == [
+        rows[0].question,
+        rows[1].question,
+        "When did the Anke first sail?",
+    ]
 
 
 def test_a_question_of_the_judge_is_no_decision_of_a_person(make, tmp_path):
