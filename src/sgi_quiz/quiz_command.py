@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import one_line, print_json, print_lines, print_message
+from sgi.cli.console import one_line, print_json, print_lines, print_message, progress
+from sgi.cli.run_options import Values, with_run_options
 from sgi.kernel.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from sgi.engine.run_options import RunOptions
     from sgi_quiz.document_files import Documents
+    from sgi_quiz.judge_check import CheckedRows
     from sgi_quiz.quiz_update import UpdatedQuiz
     from sgi_quiz.review_file import QuizRow, QuizRows
 
@@ -46,9 +49,10 @@ Update = Annotated[
 AsJson = options.Json
 
 INCOMPLETE = 3
-"""The exit code if a file was skipped."""
+"""The exit code if a file was skipped, or if a question was not checked by the judge."""
 
 
+@with_run_options("judge", "cache")
 def quiz(
     documents: Paths = None,
     out: Out = None,
@@ -56,6 +60,7 @@ def quiz(
     seed: Seed = 0,
     encoding: Encoding = None,
     *,
+    values: Values,
     update: Update = False,
     review: Reviewed = None,
     as_json: AsJson = False,
@@ -63,7 +68,10 @@ def quiz(
     """Make questions with right answers from your documents, to test a RAG system with.
 
     Each row has the question, the reference, the gold passages, whether the documents answer it, and why the
-    row exists. No model is called. Exits with 3 if a file was skipped.
+    row exists. No model is called without --judge. Exits with 3 if a file was skipped.
+
+    --judge sends each question with its passages to a model, which writes it in other words and checks it.
+    Unclear questions are left out. A question without a usable reply stays as it is, and the exit code is 3.
 
     --review shows one question after the other, and stores your decision at each key. With --update, a row
     that you kept is marked as stale if its passage is no longer in the documents.
@@ -74,17 +82,30 @@ def quiz(
       sgi quiz --review quiz.jsonl
       sgi serve --quiz quiz.jsonl
       sgi quiz docs/ -o quiz.jsonl --update
+      sgi quiz docs/ -o quiz.jsonl --judge openai:gpt-4o-mini --max-cost 1
       sgi run quiz.jsonl --target http://localhost:8000/ask
     """
     if review is not None:
-        if documents or out or update:
-            raise UsageError("--review takes no documents, no -o and no --update.")
+        if documents or out or update or "judge" in values:
+            raise UsageError("--review takes no documents, no -o, no --update and no --judge.")
         _review(review, as_json=as_json)
         return
     if not documents or out is None:
         missing = "-o" if documents else "DOCUMENTS"
         raise UsageError(f"{missing} is required.", hint="Example: `sgi quiz docs/ -o quiz.jsonl`.")
-    _make(documents, out, number, seed, encoding, update=update, as_json=as_json)
+    judge = _judge_options(values)
+    _make(documents, out, number, seed, encoding, judge, update=update, as_json=as_json)
+
+
+def _judge_options(values: Values) -> RunOptions | None:
+    """Return the options of the judge; None without one."""
+    if "judge" not in values:
+        return None
+    from sgi.engine.open_resources import given_options
+
+    if "model" not in values["judge"]:
+        raise UsageError("Options of the judge are set, but no judge: --judge is required.")
+    return given_options(values, source="the command line")
 
 
 def _review(path: Path, *, as_json: bool) -> None:
@@ -104,6 +125,7 @@ def _make(
     number: int,
     seed: int,
     encoding: str | None,
+    judge: RunOptions | None,
     *,
     update: bool,
     as_json: bool,
@@ -130,18 +152,33 @@ def _make(
         print_message(f"skipped {name}: {reason}")
     if not made.questions:
         raise DataError(f"no question could be made of {made.passages:,} passages")
+    rows = [
+        _with_skipped(QuizRow.model_validate(question.row()), found.skipped) for question in made.questions
+    ]
+    checked = None
+    if judge is not None:
+        checked = _check(update_quiz(_old_rows(out, update=update), rows, found, number).rows, judge)
+        rows = checked.rows
     old = _old_rows(out, update=update)  # again: somebody may have reviewed it meanwhile
-    rows = [QuizRow.model_validate(question.row()) for question in made.questions]
-    updated = update_quiz(old, [_with_skipped(row, found.skipped) for row in rows], found, number)
+    updated = update_quiz(old, rows, found, number)
+    if not updated.rows:
+        raise DataError("the judge left out all questions")
     with open_writer(out) as writer:
         writer.write([row.model_dump(exclude_unset=True) for row in updated.rows])
-    result = _Result(out, number, made.passages, found, updated, len(old.dropped))
+    result = _Result(out, number, made.passages, found, updated, len(old.dropped), checked)
     if as_json:
         print_json(result.facts())
     else:
         print_lines(result.lines())
-    if found.skipped:
+    if found.skipped or (checked is not None and checked.unchecked):
         raise typer.Exit(INCOMPLETE)
+
+
+def _check(rows: Sequence[QuizRow], judge: RunOptions) -> CheckedRows:
+    from sgi_quiz.judge_check import check_rows
+
+    with progress(quiet=False) as listener:
+        return check_rows(rows, judge, listener)
 
 
 def _old_rows(out: Path, *, update: bool) -> QuizRows:
@@ -177,6 +214,7 @@ class _Result:
     documents: Documents
     quiz: UpdatedQuiz
     dropped: int
+    checked: CheckedRows | None
 
     def facts(self) -> dict[str, Any]:
         """Return the result as JSON values."""
@@ -201,7 +239,7 @@ class _Result:
                 for row in self.quiz.stale
             ],
             "unchecked": self.quiz.unchecked,
-        }
+        } | ({} if self.checked is None else {"judge": self.checked.facts()})
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the result."""
@@ -222,7 +260,11 @@ class _Result:
                 f"{self.quiz.unchecked:,} kept questions are unanswerable; it was not checked whether the "
                 "documents answer them now."
             )
-        if facts["questions"] < self.asked:
+        left_out = 0
+        if self.checked is not None:
+            left_out = self.checked.left_out.total()
+            yield from self.checked.lines()
+        if facts["questions"] + left_out < self.asked:
             yield f"You asked for {self.asked:,}: the documents give no more questions that pass all checks."
         if facts["skipped"]:
             skipped = len(facts["skipped"])

@@ -39,20 +39,20 @@ def update_quiz(old: QuizRows, made: Sequence[QuizRow], documents: Documents, nu
     """
     decided = [*old.decided, *old.dropped]
     ids = {row.id for row in decided}
-    questions = {question for row in decided for question in _questions(row)}
+    questions = {question for row in decided for question in questions_of(row)}
     changed = {row.id for row in decided if row.review != "kept"}
     fresh = [
         row
         for row in made
-        if row.id not in ids and row.same_as not in changed and questions.isdisjoint(_questions(row))
+        if row.id not in ids and row.same_as not in changed and questions.isdisjoint(questions_of(row))
     ]
     room = max(0, number - len(old.decided))
     kept = list(_checked(old.decided, documents))
     return UpdatedQuiz([*kept, *fresh[:room]], sum(not row.gold_passages for row in kept))
 
 
-def _questions(row: QuizRow) -> set[str]:
-    """Return the question as it is and as it was made, each with the turns before it."""
+def questions_of(row: QuizRow) -> set[str]:
+    """Return the question as it is and as it was made, each with the turns before it, in small letters."""
     before = [turn.get("text", "") for turn in row.turns or ()][:-1]
     asked = {row.question, row.generated_question or row.question}
     return {" ".join(" ".join([*before, text]).casefold().split()) for text in asked}

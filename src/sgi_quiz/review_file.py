@@ -29,7 +29,8 @@ class QuizRow(BaseModel):
 
     Attributes:
         review: the decision of a person; None without one.
-        generated_question: the question that the rules made, if a person changed the row.
+        checked_by: the name of the judge that has checked the row; None without one.
+        generated_question: the question that the rules made, if a person or the judge changed the row.
         generated_reference: the reference that the rules made, if a person changed the row.
         stale: True if a gold passage is no longer in the documents; False if a person has decided since.
         stale_reason: which passage is missing.
@@ -53,6 +54,7 @@ class QuizRow(BaseModel):
     same_as: str | None = None
     turns: list[dict[str, str]] | None = None
     review: Decision | None = None
+    checked_by: str | None = None
     generated_question: str | None = None
     generated_reference: str | None = None
     stale: bool | None = None
@@ -82,9 +84,15 @@ class QuizRow(BaseModel):
         if bool(reference) != bool(self.reference):
             message = "A reference can be changed, but not added or removed."
             raise UsageError(message, hint="Drop the row instead: its gold passages would be wrong.")
-        changes: dict[str, object] = {"question": question, "reference": reference or None}
-        if self.generated_question is None:
-            changes |= {"generated_question": self.question, "generated_reference": self.reference}
+        changes: dict[str, object] = {"reference": reference or None}
+        if self.review != "edited":
+            generated = self.generated_question or self.question
+            changes |= {"generated_question": generated, "generated_reference": self.reference}
+        return self.with_question(question).model_copy(update=changes)
+
+    def with_question(self, question: str) -> QuizRow:
+        """Return the row with another question, also in its last turn."""
+        changes: dict[str, object] = {"question": question}
         if self.turns:
             changes["turns"] = [*self.turns[:-1], self.turns[-1] | {"text": question}]
         return self.model_copy(update=changes)
@@ -168,12 +176,14 @@ class Review:
         return read_quiz(self.path)
 
     def keep(self, row_id: str, question: str, reference: str, author: str = "") -> None:
-        """Keep a row with these texts; it is edited if they differ from what the rules made."""
+        """Keep a row with these texts; it is edited if a person has changed one of them."""
         with self._lock:
             quiz, at = self._find(row_id)
-            row = quiz.rows[at].edited(question, reference)
-            decision: Decision = "kept" if row.generated_question is None else "edited"
-            self._before[author].append(quiz.rows[at])
+            before = quiz.rows[at]
+            row = before.edited(question, reference)
+            is_edited = row is not before or before.review == "edited"
+            decision: Decision = "edited" if is_edited else "kept"
+            self._before[author].append(before)
             quiz.rows[at] = row.decided(decision)
             write_rows(self.path, quiz.rows)
 

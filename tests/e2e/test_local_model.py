@@ -168,3 +168,26 @@ def test_repeated_judgements_of_a_sampling_model_are_rows_of_their_own(folder, m
     assert usage(folder, "judged")["calls"] >= 4
     outcomes = {json.dumps(rows[f"real~{number}"], sort_keys=True) for number in (1, 2, 3, 4)}
     assert len(outcomes) > 1
+
+
+def test_a_quiz_is_checked_once_and_every_question_is_accounted_for(folder, model):
+    pytest.importorskip("spacy")
+    text = (
+        "The ferry Anke was launched in 1950. Greta Holm designed the ferry Anke. Oskar Lind lived in Bergen."
+    )
+    (folder / "ferries.md").write_text(text, encoding="utf-8")
+    judge = ("--judge", f"openai:{NAME}@{model}", "--judge-set", "max_tokens=200", "--judge-timeout", "600")
+    made = [
+        json.loads(sgi(folder, "quiz", "ferries.md", "-n", "6", "-o", f"{name}.jsonl", *judge, "--json"))
+        for name in ("quiz", "again")
+    ]
+    first, second = (result["judge"] for result in made)
+    rows = [json.loads(line) for line in (folder / "quiz.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert first["calls"] > 0
+    assert second["calls"] == 0
+    assert (folder / "again.jsonl").read_bytes() == (folder / "quiz.jsonl").read_bytes()
+    assert len(rows) == made[0]["questions"]
+    unchecked = sum(first["unchecked"].values())
+    assert sum("checked_by" not in row for row in rows) == unchecked
+    assert first["checked"] + unchecked <= len(rows) + sum(first["left_out"].values())
+    assert sum("generated_question" in row for row in rows) == first["rephrased"]
