@@ -173,7 +173,7 @@ example-judge: $(VENV)/.development   ## Judge 20 real answers with a language m
 COMPILE := uv pip compile --quiet --generate-hashes --no-annotate --no-header --python-version 3.11
 lock:                                 ## Pin all requirements again, with hashes
 	$(COMPILE) pyproject.toml requirements/dev.in requirements/build.in --extra excel --extra http --extra hub --extra images \
-	    --extra json-schema --extra judge --extra openai --extra otlp --extra pandas --extra parquet --extra patterns --extra polars --extra postgres --extra ray \
+	    --extra json-schema --extra judge --extra openai --extra otlp --extra pandas --extra parquet --extra patterns --extra pdf --extra polars --extra postgres --extra quiz --extra ray \
 	    --extra web --output-file requirements/dev.txt
 	$(COMPILE) pyproject.toml --universal --constraints requirements/dev.txt --output-file requirements/demo.txt
 	$(COMPILE) requirements/build.in --universal --constraints requirements/dev.txt \
