@@ -160,7 +160,7 @@ def _candidates(
             found.all.append(one)
             if value:
                 found.wrong[one.id] = value
-    for make in (combine.comparisons, combine.two_hops, combine.joint_questions, combine.follow_ups):
+    for make in (combine.comparisons, combine.two_hops, combine.follow_ups):
         found.all += make(facts)
     found.all += filter(None, map(heading_question, heads))
     for passage in passages:

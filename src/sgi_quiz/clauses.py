@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sgi_quiz.english import word_set
-from sgi_quiz.parsing import DISCOURSE, Sentence, is_name, kept, said
+from sgi_quiz.parsing import DISCOURSE, Sentence, is_name, is_person, kept, said
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -71,6 +71,19 @@ class Clause:
             found = [one for one in prep.children if one.dep_ == "pobj"]
             if prep.dep_ == "prep" and len(found) == 1 and (prep.lower_ in prepositions or not prepositions):
                 yield prep, found[0]
+
+    @property
+    def after_tokens(self) -> list[Token]:
+        """Return the tokens of the clause beside verb and subject."""
+        return [token for one in (*self.rest, *self.front) for token in kept(one)]
+
+    @property
+    def has_infinitive(self) -> bool:
+        """Return whether the clause leaves out an infinitive: *ordered the flag to be lowered*."""
+        return any(
+            child.dep_ == "advcl" and any(one.tag_ == "TO" for one in child.lefts) and not _is_apart(child)
+            for child in self.verb.rights
+        )
 
     def subject_text(self) -> str:
         """Return the subject in its short form."""
@@ -193,7 +206,13 @@ def is_self_contained(clause: Clause, omit: Collection[int] = ()) -> bool:
         *(t for one in (*clause.rest, *clause.front) if one.i not in omit for t in kept(one, omit)),
     ]
     used = {token.i for token in tokens}
-    own = {"his", "her", "its", "their"} if is_name(clause.subject) else set()
+    own = (
+        {"his", "her"}
+        if is_person(clause.subject)
+        else {"its", "their"}
+        if is_name(clause.subject)
+        else set()
+    )
     below = {token.i for token in clause.subject.subtree}
     if any(
         points_elsewhere(token) and (token.lower_ not in own or token.i in below) for token in tokens

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from sgi_quiz.clauses import Clause
 
 _SMALL = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-_NO_PERSONS = {"ORG", "PRODUCT", "GPE", "LOC", "FAC", "EVENT", "WORK_OF_ART"}
+_ABOUT = r"(?i)\b(?:over|than|least|most|nearly|almost|about|around|approximately|to|under|some|roughly)"
+"""Words before a value that another value can agree with: *over 100* and 140."""
 _PARTICLES = {"off", "out", "up", "down", "away", "back", "over"}
 _REPEATED = word_set("repeated")
 _FORMS = (
@@ -68,6 +69,8 @@ def topic_of(fact: Fact) -> str:
 def other_value(fact: Fact, pool: Mapping[str, Sequence[str]], draw: Random) -> str | None:
     """Return a wrong value of the same kind for a fact; None if there is none that is clearly wrong."""
     text = fact.sentence.passage.plain
+    if re.search(rf"{_ABOUT} {re.escape(fact.reference)}", fact.sentence.text):
+        return None
     for _ in range(10):
         value = _changed(fact, pool, draw)
         if value is not None and value != fact.reference and value.casefold() not in text.casefold():
@@ -204,34 +207,12 @@ def two_hops(facts: Sequence[Fact]) -> Iterator[Question]:
                 yield _question(Kind.TWO_HOP, [one, other], text, other.reference, why, **more)
 
 
-def joint_questions(facts: Sequence[Fact]) -> Iterator[Question]:
-    """Yield questions for two facts about one name that different passages state."""
-    for name, found in _by_subject(facts).items():
-        for first, second in combinations([one for one in found if one.wh and one.clause], 2):
-            clause, pronoun = second.clause, _pronoun(second)
-            is_apart = (
-                first.sentence.passage.text != second.sentence.passage.text
-                and first.reference != second.reference
-                and first.wh != second.wh
-            )
-            if clause is None or not is_apart or not pronoun or "definition" in {first.kind, second.kind}:
-                continue
-            text = clause.inverted(second.wh, second.omit, subject=pronoun)
-            if not text or name.casefold() in text.casefold() or not _place_of(name, first.question):
-                continue
-            text = f"{first.question[:-1]}, and {text[0].lower()}{text[1:]}"
-            why = f"Needs two passages: each says one thing about {name}."
-            reference = f"{first.reference}; {second.reference}"
-            parents = fact_question(first), fact_question(second)
-            more = {"topic": name, "asks_for": "two facts", "parents": parents}
-            if len(text.split()) <= 30:
-                yield _question(Kind.TWO_HOP, [first, second], text, reference, why, **more)
-
-
 def _place_of(name: str, text: str) -> tuple[int, int] | None:
     """Return start and end of a name in a question; None if it is part of a longer name."""
     match = re.search(rf"(\w+ )?((?:the )?(?<![\w–-]){re.escape(name)}\b)(?!['’–-]| [A-Z])", text)
     if match is None or (match.start() > 0 and match[1] and match[1][0].isupper()):
+        return None
+    if re.search(r"[A-Z]\w* (?:of|for|in) $", text[: match.start(2)]):  # a part of a longer name
         return None
     return match.span(2)
 
@@ -272,7 +253,7 @@ def _by_subject(facts: Sequence[Fact]) -> dict[str, list[Fact]]:
 def follow_ups(facts: Sequence[Fact]) -> Iterator[Question]:
     """Yield second questions about the name in a first one, with a pronoun in the place of the name."""
     for name, found in _by_subject(facts).items():
-        firsts = [one for one in facts if _place_of(name, one.question) or one.reference == name]
+        firsts = [one for one in facts if _place_of(name, one.question)]
         for first, second in ((first, second) for second in found if second.wh for first in firsts):
             clause, pronoun, place = second.clause, _pronoun(second), first.sentence.passage.source
             is_other = first.clause is not clause and place == second.sentence.passage.source
@@ -301,11 +282,11 @@ def _pronoun(fact: Fact) -> str:
     if fact.clause is None:
         return ""
     subject, words = fact.clause.subject, fact.sentence.passage.plain.casefold().split()
-    male, female = sum(map(words.count, ("he", "his"))), sum(map(words.count, ("she", "her")))
-    if subject.text in fact.sentence.codes or subject.ent_type_ in _NO_PERSONS:
+    if subject.text in fact.sentence.codes:
         return "it" if subject.tag_ == "NNP" else ""
-    if any(one.lower_ == "the" for one in subject.children) and not male + female:
-        return "they" if subject.tag_ == "NNPS" else "it"
+    male, female = sum(map(words.count, ("he", "his"))), sum(map(words.count, ("she", "her")))
+    if not is_person(subject) or any(is_person(one) for one in fact.clause.after_tokens):
+        return ""
     return "he" if male > 2 * female else "she" if female > 2 * male else ""
 
 

@@ -68,6 +68,7 @@ def is_fair(fact: Fact) -> bool:
         and not _ELSEWHERE.search(fact.question)
         and not (fact.kind in _LONG_ANSWERS and _REFERRAL.match(fact.reference))
         and not re.search(r"\b(\w+(?: \w+)?) \1\b|[a-z] The\b", f"{fact.question} {fact.reference}")
+        and not re.search(r"\b([A-Z]\w+)\b[\w .'’-]{0,25}\b\1\b|\b(?:even|merely)\b", fact.question)
         and not re.search(re.escape(fact.reference) + "[-–&/]", fact.sentence.text)
         and not re.search(r"\w['’](?!s\b|ll\b|re\b|ve\b)\w{2,}|\s['‘]\w", fact.question)
         and not (fact.kind == "instruction" and fact.reference.startswith(("To ", "In order")))
@@ -75,7 +76,7 @@ def is_fair(fact: Fact) -> bool:
         and bool(asked)
         and (bool(asked - given) if fact.kind in _LONG_ANSWERS else not asked & given)
         and fact.reference in fact.sentence.text
-        and len(given) >= (3 if fact.kind == "thing" else 2)
+        and len(given - {"do", "did", "does"}) >= (3 if fact.kind == "thing" else 2)
         and not re.search(r"[,;:(\"“”]", fact.question)
     )
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _TEXT_KEYS = ("text", "content", "page_content", "passage", "chunk", "document", "body", "context")
 _ID_KEYS = ("id", "id_", "_id", "doc_id", "document_id", "chunk_id", "passage_id")
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_FIRST_LINE = re.compile(r"([^\n.!?]{1,100})\n\s*\n(?=\S)")
+"""A line above a text that is its title."""
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w-]{1,40})", re.IGNORECASE)
 _HEAD = 4096
 _MARKDOWN_BLOCKS = {
@@ -287,12 +289,15 @@ def _read_json_lines(path: Path, name: str, encoding: str | None) -> Iterator[Pa
             if not keys:
                 raise DataError(f"expected one of the fields {', '.join(_TEXT_KEYS)}", file=name, line=line)
             found = next((row[key] for key in _ID_KEYS if row.get(key) is not None), None)
-            title = row.get("title")
+            text, title = row[keys[0]], row.get("title")
+            first = _FIRST_LINE.match(text)
+            if first and not (isinstance(title, str) and title):
+                title = first[1].strip()
             yield Passage(
                 name,
                 number,
-                row[keys[0]],
-                squeezed(row[keys[0]]),
+                text,
+                squeezed(text[first.end() :] if first else text),
                 (title.replace("_", " "),) if isinstance(title, str) and title else (),
                 id=None if found is None else id_of(found, name, number, "id"),
             )

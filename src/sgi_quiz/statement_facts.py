@@ -26,6 +26,7 @@ _NO_ROLES = word_set("no_roles")
 _WEAK_VERBS = word_set("weak_verbs")
 _ORGANIZATION_WORDS = word_set("organizations")
 _TASKS = word_set("tasks")
+_THINGS_WITH_NAMES = {"ORG", "GPE", "LOC", "FAC", "WORK_OF_ART", "PRODUCT", "EVENT", "LAW", "NORP"}
 _HUMAN_VERBS = word_set("human_verbs")
 _WISHES = {"like", "want", "wish", "prefer", "need"}
 _DECIDING = word_set("deciding")
@@ -57,7 +58,12 @@ def _people(clause: Clause) -> Iterator[Fact]:
     ):
         return
     is_open = attribute is not None and (kept(attribute)[0].lower_ in _INDEFINITE or not _is_role(attribute))
-    if is_open or (clause.is_copula and attribute is None) or len(content_stems(clause.predicate())) < 3:
+    becomes = clause.verb.lemma_ == "become" and not any(
+        one.dep_ == "attr" and _is_role(one) for one in clause.rest
+    )
+    if is_open or becomes or clause.has_infinitive or (clause.is_copula and attribute is None):
+        return
+    if len(content_stems(clause.predicate())) < 3:
         return
     yield from subject_fact(clause, "person", f"Who {clause.predicate()}?", noun, clause.subject_tokens)
 
@@ -88,7 +94,9 @@ def _definitions(clause: Clause) -> Iterator[Fact]:
     if attribute is None or clause.front or not is_named or not clause.has_one_subject:
         return
     is_role = _is_role(attribute)
-    is_who = is_person(noun) and is_role
+    is_who = is_person(noun) and is_role and clause.sentence.is_of_person
+    if any(child.dep_ == "poss" for child in noun.children):
+        return
     words = kept(attribute)
     is_vague_role = is_name(noun) and ((is_role and not is_who) or words[0].lower_ == "one")
     if words[0].lower_ not in _INDEFINITE or len(words) < 4 or is_vague_role:
@@ -110,8 +118,14 @@ def _identified(clause: Clause) -> Iterator[Fact]:
         return
     words = kept(attribute)
     is_unique = any(one.tag_ in {"JJS", "RBS"} or one.ent_type_ == "ORDINAL" for one in words)
-    if words[0].lower_ == "the" and (is_unique or words[-1].ent_type_ == "GPE") and len(words) >= 4:
-        wh = "Who" if is_person(noun) and _is_role(attribute) else "What"
+    is_said = any(is_name(one) or one.like_num for one in words)
+    if (
+        words[0].lower_ == "the"
+        and (is_unique or words[-1].ent_type_ == "GPE")
+        and len(words) >= 4
+        and is_said
+    ):
+        wh = "Who" if _is_role(attribute) else "What"
         yield from subject_fact(clause, "name", f"{wh} {clause.predicate()}?", noun, clause.subject_tokens)
 
 
@@ -123,7 +137,7 @@ def _singled_out(clause: Clause) -> Iterator[Fact]:
     if attribute is None or is_name(noun) or not is_unique or words[0].lower_ != "the" or len(words) < 4:
         return
     if is_clear(attribute) and clause.has_one_subject and clause.rest == (attribute,):
-        wh = "Who" if is_person(attribute) else "What"
+        wh = "Who" if _is_role(noun) else "What"
         yield from inverted_fact(clause, "name", wh, attribute, frozenset({attribute.i}))
 
 
@@ -148,16 +162,21 @@ def _apposed(clause: Clause) -> Iterator[Fact]:
             and is_clear(noun)
         ):
             verb = "was" if clause.finite.tag_ == "VBD" else "is"
-            question = f"{'Who' if is_person(name) else 'What'} {verb} {title}?"
+            is_who = is_person(name) and _is_role(noun)
+            if is_person(name) != is_who:
+                continue
+            question = f"{'Who' if is_who else 'What'} {verb} {title}?"
             text = span_text(noun, clause.sentence)
             yield Fact(clause.sentence, None, "definition", question, text, noun)
 
 
 def _things(clause: Clause) -> Iterator[Fact]:
     """Ask for the object of a verb that says what happens to it."""
+    if clause.has_infinitive or any(one.dep_ == "xcomp" for one in clause.rest):
+        return
     for noun in clause.rest:
         weak = clause.verb.lemma_ in _WEAK_VERBS and len(list(noun.conjuncts)) < 2
-        if noun.dep_ != "dobj" or weak or noun.pos_ not in {"NOUN", "PROPN"}:
+        if noun.dep_ != "dobj" or weak or noun.pos_ not in {"NOUN", "PROPN"} or _is_unknown_name(noun):
             continue
         if noun.ent_type_ in {"DATE", "CARDINAL"} or not 1 < len(kept(noun)) <= _MANY_WORDS:
             continue
@@ -169,6 +188,11 @@ def _things(clause: Clause) -> Iterator[Fact]:
         yield from inverted_fact(clause, kind, "Who" if kind == "person" else "What", noun, omit)
 
 
+def _is_unknown_name(noun: Token) -> bool:
+    """Return whether a noun is a name that could be of a person or of a thing."""
+    return is_name(noun) and not is_person(noun) and noun.ent_type_ not in _THINGS_WITH_NAMES
+
+
 def _stranded(clause: Clause) -> Iterator[Fact]:
     """Ask for what follows a verb with its preposition, or what something is called."""
     for one in clause.rest:
@@ -178,7 +202,8 @@ def _stranded(clause: Clause) -> Iterator[Fact]:
         is_last = prep == clause.rest[-1] and not clause.front
         is_passive = any(one.dep_ == "auxpass" for one in clause.auxiliaries) and prep.lower_ == "with"
         is_asked = is_passive or f"{clause.verb.lemma_} {prep.lower_}" in _STRANDED
-        if is_asked and is_last and is_clear(noun) and noun.ent_type_ != "DATE":
+        is_thing = noun.ent_type_ not in {"DATE", "PERSON"} and not _is_unknown_name(noun)
+        if is_asked and is_last and is_clear(noun) and is_thing:
             for fact in inverted_fact(clause, "thing", "What", noun, frozenset({prep.i})):
                 yield replace(fact, question=f"{fact.question[:-1]} {prep.lower_}?", wh="")
 
@@ -190,7 +215,7 @@ def _subjects(clause: Clause) -> Iterator[Fact]:
     is_thing = noun.pos_ in {"NOUN", "PROPN"} and noun.ent_type_ in {"", "EVENT", "LAW", "PRODUCT"}
     if not (has_object and is_thing and clause.has_one_subject) or clause.finite.tag_ == "VBP":
         return
-    if is_indefinite(noun):
+    if is_indefinite(noun) or clause.has_infinitive or not any(map(is_name, clause.after_tokens)):
         return
     says_much = len(content_stems(span_text(noun, clause.sentence))) > 1 or is_name(noun)
     if is_clear(noun) and says_much and len(kept(noun)) > 1 and len(content_stems(clause.predicate())) >= 4:
@@ -215,24 +240,15 @@ def _organizations(clause: Clause) -> Iterator[Fact]:
 
 
 def _aims(clause: Clause) -> Iterator[Fact]:
-    """Ask what someone decided to do, and what something is done for."""
-    for one in (*clause.rest, *(child for child in clause.verb.rights if child.dep_ == "advcl")):
-        is_aim = any(child.tag_ == "TO" and child.i == one.left_edge.i for child in one.lefts)
-        if one.dep_ not in {"xcomp", "advcl"} or one.tag_ != "VB" or not is_aim:
-            continue
-        omit, is_done = frozenset({one.i}), one.dep_ == "xcomp" and clause.verb.lemma_ in _DECIDING
-        if one.left_edge.nbor(-1).text == "," or not is_clear(one) or not 2 < len(kept(one)) <= _MANY_WORDS:
-            continue
-        if is_done and one == clause.rest[-1] and not clause.front:
-            text = span_text(one, clause.sentence).removeprefix("to ")
-            for fact in inverted_fact(clause, "thing", "What", one, omit, text):
-                yield replace(fact, question=f"{fact.question[:-1]} to do?", wh="")
-        elif (
-            one.dep_ == "advcl"
-            and _says_much(clause)
-            and clause.finite.lower_ not in {"can", "may", "might", "could"}
-        ):
-            yield from inverted_fact(clause, "reason", "Why", one, omit)
+    """Ask what someone decided to do."""
+    one = clause.rest[-1] if clause.rest else None
+    if one is None or one.dep_ != "xcomp" or one.tag_ != "VB" or clause.verb.lemma_ not in _DECIDING:
+        return
+    is_aim = any(child.tag_ == "TO" and child.i == one.left_edge.i for child in one.lefts)
+    if is_aim and not clause.front and is_clear(one) and 2 < len(kept(one)) <= _MANY_WORDS:
+        text = span_text(one, clause.sentence).removeprefix("to ")
+        for fact in inverted_fact(clause, "thing", "What", one, frozenset({one.i}), text):
+            yield replace(fact, question=f"{fact.question[:-1]} to do?", wh="")
 
 
 def _says_much(clause: Clause) -> bool:
@@ -285,10 +301,17 @@ def _conditions(clause: Clause) -> Iterator[Fact]:
         main = _main_text(clause, child)
         if is_open or not says_much or len(inside) > _MANY_WORDS or not {"nsubj", "nsubjpass"} & parts.keys():
             continue
-        is_wish = bool(_WISHES & {token.lemma_ for token in inside})
+        is_wish = bool(_WISHES & {token.lemma_ for token in inside}) or _is_about_reader(child)
         if main and clause.verb.tag_ != "VBD" and not is_wish:
             question = f"What happens {clause.sentence.restored(said(kept(child)))}?"
             yield Fact(clause.sentence, None, "condition", question, main, clause.verb)
+
+
+def _is_about_reader(condition: Token) -> bool:
+    """Return whether a condition says who the reader is, or what was: *if you are a developer*."""
+    of_you = any(one.lower_ == "you" for one in condition.lefts)
+    has_been = any(one.lemma_ == "have" and one.dep_ == "aux" for one in condition.lefts)
+    return condition.tag_ == "VBD" or (of_you and (condition.lemma_ == "be" or has_been))
 
 
 def _main_text(clause: Clause, condition: Token) -> str:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 MAX_ANSWER = 60
 """The largest number of words of the answer under a heading that asks."""
 _UNCLEAR = re.compile(
-    r"(?i)\b(?:it|they|them|this|these|those|he|she|his|her|its|their|here|above|below|one)\b"
+    r"(?i)^(?:are|do|did|have) you\b|"
+    r"\b(?:us|our|we|it|they|them|this|these|those|he|she|his|her|its|their|here|above|below|one)\b"
 )
 _POINTS = re.compile(r"(?i)(?:this|these|it|the following|there|here)\b")
 _NUMBER = re.compile(r"([-−]?\d[\d,]*(?:\.\d+)?)\s*(%|[a-zA-Zµ°€$£]{0,5})\.?")

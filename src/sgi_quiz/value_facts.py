@@ -56,7 +56,6 @@ def _numbers(clause: Clause) -> Iterator[Fact]:
         what = said(kept(noun, hidden))
         if is_plural and _is_countable(what) and is_self_contained(clause, frozenset({numbers[0].i})):
             yield from inverted_fact(clause, "number", f"How many {what}", numbers[0], frozenset({noun.i}))
-    yield from _counted_objects(clause)
     yield from _amounts(clause)
     yield from _counted_subjects(clause)
 
@@ -85,18 +84,6 @@ def _counted_subjects(clause: Clause) -> Iterator[Fact]:
     if has_name and _is_countable(what) and noun.text[0].islower():
         question = f"How many {what} {clause.predicate()}?"
         yield from subject_fact(clause, "number", question, numbers[0], hidden)
-
-
-def _counted_objects(clause: Clause) -> Iterator[Fact]:
-    """Ask for a number after a preposition: *in how many countries*."""
-    for prep, noun in clause.objects("in", "at", "from", "to", "on"):
-        numbers = [one for one in noun.children if one.dep_ == "nummod" and one.tag_ == "CD"]
-        what = said(kept(noun, {one.i for one in numbers}))
-        if noun.tag_ != "NNS" or noun.ent_type_ in _TIMES or list(noun.conjuncts) or len(numbers) != 1:
-            continue
-        if not list(numbers[0].children) and _is_countable(what):
-            wh = f"{prep.text.title()} how many {what}"
-            yield from inverted_fact(clause, "number", wh, numbers[0], frozenset({prep.i}))
 
 
 def _is_countable(what: str) -> bool:

@@ -36,12 +36,8 @@ def facts(text):
             ("number", "How many points did the Panthers defense give up?", "308"),
         ),
         (
-            "The Tolvik winch was sold in nine countries.",
-            ("number", "In how many countries was the Tolvik winch sold?", "nine"),
-        ),
-        (
-            "Greta Holm published a famous handbook of hulls in 1938.",
-            ("person", "Who published a famous handbook of hulls in 1938?", "Greta Holm"),
+            "Greta Holm designed a famous handbook of hulls in 1938.",
+            ("person", "Who designed a famous handbook of hulls in 1938?", "Greta Holm"),
         ),
         (
             "The Halvorsen Medal is a prize for engineers of small ships.",
@@ -91,12 +87,12 @@ def test_every_kind_is_made(made):
 def test_a_follow_up_needs_its_first_turn(tmp_path):
     path = tmp_path / "ships.txt"
     path.write_text(
-        "The Berta was launched in 1964 in Rundvik harbour. The Berta was sold to a museum in 1999. "
-        "The Berta rescued nine sailors from a burning tanker in 1971."
+        "Nils Berg sailed to Norway with a cargo of salt in 1944. He was a captain and had his own boat. "
+        "Nils Berg was elected mayor of Rundvik in 1951. Nils Berg died in 1961."
     )
     made = build_quiz(Documents.find([path]), 30).questions
     one = next(one for one in made if one.kind is Kind.FOLLOW_UP)
-    assert "Berta" not in one.text
+    assert "Berg" not in one.text
     assert one.text.startswith("And ")
     row = one.row()
     assert [turn["role"] for turn in row["turns"]] == ["user", "assistant", "user"]
