@@ -6,6 +6,7 @@ It only matches words. So it is fast and repeatable, and makes errors that an ev
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -48,9 +49,22 @@ class Answer(TypedDict):
 
 
 def read_passages() -> list[Passage]:
-    """Read the passages. Each begins with a line ``# id``."""
-    blocks = Path(__file__).with_name("passages.txt").read_text(encoding="utf-8").strip().split("\n\n")
-    return [Passage(*block.removeprefix("# ").split("\n", 1)) for block in blocks]
+    """Read the passages of the pages: each paragraph, list or table, with the heading above it as its id.
+
+    ``RAG_PAGES`` names another folder of Markdown pages. Its headings have several passages each, which get
+    a number.
+    """
+    folder = Path(os.environ.get("RAG_PAGES", Path(__file__).with_name("pages")))
+    passages: dict[str, Passage] = {}
+    for path in sorted(folder.glob("*.md")):
+        heading = path.stem
+        for block in re.split(r"\n\s*\n|(?<=\n)(?=#)|(?<=^)(?=#)", path.read_text(encoding="utf-8")):
+            title, _, text = block.partition("\n") if block.startswith("#") else ("", "", block)
+            heading = title.lstrip("# ") or heading
+            if text.strip():
+                name = heading if heading not in passages else f"{heading} {len(passages)}"
+                passages[name] = Passage(name, text.strip())
+    return list(passages.values())
 
 
 def words(text: str) -> list[str]:

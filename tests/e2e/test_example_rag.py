@@ -50,7 +50,7 @@ def replies(where, asked):
 
 def test_the_questions_are_a_dataset_with_qrels():
     samples = list(open_dataset(FOLDER / "questions.jsonl").samples())
-    ids = {block.split("\n")[0] for block in (FOLDER / "passages.txt").read_text().split("# ")[1:]}
+    ids = {block.split("\n")[0] for block in (FOLDER / "pages" / "astronomy.md").read_text().split("# ")[1:]}
     assert len(samples) == 58
     for sample in samples:
         assert bool(sample.reference) is bool(sample.relevance) is sample.answerable
@@ -74,7 +74,7 @@ def test_each_variant_changes_one_part(variant):
 
 
 def test_the_conversations_have_a_contradiction_and_questions_that_need_the_history():
-    passages = (FOLDER / "passages.txt").read_text()
+    passages = (FOLDER / "pages" / "astronomy.md").read_text()
     names = ["grounding", "contradicts_itself", "standalone_question"]
     result = sgi.evaluate("conversations.jsonl", names, per_turn=True)
     assert all(text in passages for sample in result.samples for text in sample.contexts)
