@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _ROLE = re.compile(
     r"(?:[^t]er|ter|or|ist|ian|ant|ent|man|men|woman|eer|ete|ess)$|"
-    r"^(?:king|queen|head|son|child|nurse|poet|pilot|judge|priest|model|chef|coach|saint|pope|candidate|wife|musician)$"
+    r"^(?:being|person|human|king|queen|head|son|child|nurse|poet|pilot|judge|priest|model|chef|coach|saint|pope|candidate|wife|musician)$"
 )
 """Endings of nouns for persons."""
 _NO_ROLES = word_set("no_roles")
@@ -215,7 +215,8 @@ def _subjects(clause: Clause) -> Iterator[Fact]:
     is_thing = noun.pos_ in {"NOUN", "PROPN"} and noun.ent_type_ in {"", "EVENT", "LAW", "PRODUCT"}
     if not (has_object and is_thing and clause.has_one_subject) or clause.finite.tag_ == "VBP":
         return
-    if is_indefinite(noun) or clause.has_infinitive or not any(map(is_name, clause.after_tokens)):
+    is_open = is_name(noun) and noun.ent_type_ == "" and all(one.lower_ != "the" for one in noun.children)
+    if is_indefinite(noun) or is_open or clause.has_infinitive or not any(map(is_name, clause.after_tokens)):
         return
     says_much = len(content_stems(span_text(noun, clause.sentence))) > 1 or is_name(noun)
     if is_clear(noun) and says_much and len(kept(noun)) > 1 and len(content_stems(clause.predicate())) >= 4:

@@ -23,6 +23,7 @@ _DURATION = re.compile(r"\b(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|
                        r"(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|decades?)\b")  # fmt: skip
 _DATED = ("in", "on", "since", "during", "until")
 _SIZES = {"tall", "long", "high", "wide", "deep", "old", "large", "thick", "heavy"}
+_CURRENCY = re.compile(r"[$€£¥]|\b(?:dollars?|euros?|pounds?|cents?|yen|francs?)\b")
 _PLACES = {"GPE", "LOC", "FAC"}
 
 
@@ -64,7 +65,7 @@ def _amounts(clause: Clause) -> Iterator[Fact]:
     for noun in clause.rest:
         omit = frozenset({noun.i})
         measures = [one for one in noun.children if one.dep_ == "npadvmod"]
-        if noun.dep_ == "dobj" and noun.ent_type_ == "MONEY":
+        if noun.dep_ == "dobj" and _CURRENCY.search(span_text(noun, clause.sentence)):
             is_paid = clause.verb.lemma_ in {"cost", "pay", "spend", "raise", "earn"}
             yield from inverted_fact(
                 clause, "number", "How much" if is_paid else "How much money", noun, omit
