@@ -31,7 +31,7 @@ _FORMS = (
     (re.compile(r"What does (.+) do\?"), ("What is {} for?", "What is the effect of {}?")),
     (re.compile(r"What does the (\w+) (.+) mean\?"), ("What is the {} {}?", "Explain the {} {}.")),
     (re.compile(r"What is the ([a-z ]+?) of (.+)\?"), ("Tell me the {} of {}.", "Which {} is that of {}?")),
-    (re.compile(r"What happens (if|when) (.+)\?"), ("What is the result {} {}?", "And {} {}, what then?")),
+    (re.compile(r"What happens (if|when) (.+)\?"), ("What is the result {} {}?", "What will happen {} {}?")),
 )
 _SYNONYMS = synonyms()
 _VALUES = {"date", "number", "duration", "place"}
@@ -222,22 +222,15 @@ def _description(fact: Fact) -> str:
     clause = fact.clause
     if fact.kind == "instruction" and "?" in fact.question:
         return f"the tool that I use to {fact.question.removeprefix('How do I ')[:-1]}"
-    if clause is None or fact.kind not in {"person", "place", "name"}:
+    if clause is None or fact.kind not in {"person", "name"}:
         return ""
     attribute = clause.attribute
     if attribute is not None:  # *the largest lake of Kenya*
         tokens = kept(attribute if fact.answer == clause.subject else clause.subject)
         return fact.sentence.restored(said(tokens)) if tokens[0].lower_ == "the" else ""
-    if clause.is_copula:
+    if clause.is_copula or fact.kind != "person" or fact.answer != clause.subject:
         return ""
-    if fact.answer == clause.subject:
-        return fact.sentence.restored(f"the person who {clause.predicate()}") if fact.kind == "person" else ""
-    statement = fact.sentence.restored(f"{clause.subject_text()} {clause.predicate(fact.omit)}")
-    if fact.kind == "place":
-        return f"the place where {statement}"
-    is_agent = fact.answer.dep_ == "pobj" and fact.answer.head.dep_ == "agent"
-    thing = "person by whom" if fact.kind == "person" else "organization by which"
-    return f"the {thing} {statement}" if is_agent else ""
+    return fact.sentence.restored(f"the person who {clause.predicate()}")
 
 
 def _by_subject(facts: Sequence[Fact]) -> dict[str, list[Fact]]:

@@ -22,7 +22,7 @@ _PASSING = re.compile(
     r"|\b(?:this|last|next) (?:year|month|week)\b"
 )
 """Words that mean something else on another day."""
-_ELSEWHERE = re.compile(r"(?i)\b(?:below|above|following|here|this|these|those)\b| / ")
+_ELSEWHERE = re.compile(r"(?i)\b(?:below|above|following|here|this|these|those|us|our|we)\b| / ")
 _REFERRAL = re.compile(r"(?i)(?:please )?(?:see|refer|check out|read|visit|consult|look at|click)\b")
 """Answers that only say where the answer is."""
 _BAD_ANSWER = re.compile(

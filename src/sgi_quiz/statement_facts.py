@@ -201,6 +201,7 @@ def _stranded(clause: Clause) -> Iterator[Fact]:
     for prep, noun in clause.objects():
         is_last = prep == clause.rest[-1] and not clause.front
         is_passive = any(one.dep_ == "auxpass" for one in clause.auxiliaries) and prep.lower_ == "with"
+        is_passive = is_passive and len(clause.rest) == 1
         is_asked = is_passive or f"{clause.verb.lemma_} {prep.lower_}" in _STRANDED
         is_thing = noun.ent_type_ not in {"DATE", "PERSON"} and not _is_unknown_name(noun)
         if is_asked and is_last and is_clear(noun) and is_thing:
@@ -309,10 +310,9 @@ def _conditions(clause: Clause) -> Iterator[Fact]:
 
 
 def _is_about_reader(condition: Token) -> bool:
-    """Return whether a condition says who the reader is, or what was: *if you are a developer*."""
+    """Return whether a condition says what the reader is or has, or what was: *if you are a developer*."""
     of_you = any(one.lower_ == "you" for one in condition.lefts)
-    has_been = any(one.lemma_ == "have" and one.dep_ == "aux" for one in condition.lefts)
-    return condition.tag_ == "VBD" or (of_you and (condition.lemma_ == "be" or has_been))
+    return condition.tag_ == "VBD" or (of_you and (condition.tag_ != "VBP" or condition.lower_ not in _TASKS))
 
 
 def _main_text(clause: Clause, condition: Token) -> str:

@@ -146,7 +146,7 @@ def _key_of(passage: Passage, first: str, key: str) -> str:
     heading = passage.headings[-1].split() if passage.headings else []
     if heading and len(heading) <= 3 and _CODE_NAME.fullmatch(heading[-1]) and heading[-1] != key:
         return f"{key} of {heading[-1]}"
-    needs_more = first.casefold() in _OF_CODE and key.islower() and not re.search(r"[-_\d ]", key)
+    needs_more = first.casefold() in _OF_CODE and key.islower() and not re.search(r"[a-z][-_ ][a-z]", key)
     return "" if needs_more else key
 
 
@@ -237,6 +237,8 @@ def item_questions(passage: Passage) -> Iterator[Question]:
         is_code, root = "`" in match[1], parser()(f"{meaning[:1].upper()}{meaning[1:]}")[:].root
         if root.tag_ == "VBZ" and is_code and not any(one.dep_.startswith("nsubj") for one in root.lefts):
             text = f"What does {term} do?"
+        elif not is_code and " " not in term:
+            continue
         elif root.tag_ == "NN" and root.left_edge.lower_ in {"a", "an", "the"} and _is_singular(term):
             text = f"What is {term}?" if is_code else f"What is {term[:1].lower()}{term[1:]}?"
         else:

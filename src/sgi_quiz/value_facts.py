@@ -22,7 +22,7 @@ _DAY = re.compile(rf"{_MONTH} \d|\d (?:of )?{_MONTH}|{_MONTH} \d{{4}}")
 _DURATION = re.compile(r"\b(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty)[- ]"
                        r"(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|decades?)\b")  # fmt: skip
 _DATED = ("in", "on", "since", "during", "until")
-_SIZES = {"tall", "long", "high", "wide", "deep", "old", "large", "thick", "heavy"}
+_SIZES = {"tall", "long", "high", "wide", "deep", "large", "thick", "heavy"}
 _CURRENCY = re.compile(r"[$€£¥]|\b(?:dollars?|euros?|pounds?|cents?|yen|francs?)\b")
 _PLACES = {"GPE", "LOC", "FAC"}
 
