@@ -59,6 +59,7 @@ def export(
             autocompletion=options.complete_metric,
         ),
     ] = None,
+    define: options.Define = None,
     db: options.Database = None,
     as_json: options.Json = False,
 ) -> None:
@@ -88,7 +89,7 @@ def export(
             raise UsageError(f"--as-quiz cannot be combined with {other}.", hint="Use one of them.")
         from sgi.cli.export_quiz import export_quiz
 
-        export_quiz(run, out, worst, metric, db=db, as_json=as_json)
+        export_quiz(run, out, worst, metric, define=define, db=db, as_json=as_json)
         return
     if worst is not None or metric is not None:
         raise UsageError("--worst and -m need --as-quiz.", hint="`sgi show RUN --worst 20` shows the rows.")

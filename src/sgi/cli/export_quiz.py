@@ -27,7 +27,14 @@ WORST = 20
 
 
 def export_quiz(
-    run: str, out: Path | None, worst: int | None, metric: str | None, *, db: str | None, as_json: bool
+    run: str,
+    out: Path | None,
+    worst: int | None,
+    metric: str | None,
+    *,
+    define: Path | None,
+    db: str | None,
+    as_json: bool,
 ) -> None:
     """Write the worst rows that failed; rows whose question is in the file already are not added."""
     from sgi.engine.export import require_not_data
@@ -37,7 +44,7 @@ def export_quiz(
             raise UsageError(f"--as-quiz needs a .jsonl file, not {out}.")
         check_target(out)
     if metric is not None:
-        (metric,) = stored_metrics([metric], None)
+        (metric,) = stored_metrics([metric], define)
     with open_runs(db, run) as (database, (record,)):
         if out is not None:
             require_not_data(record, out)

@@ -38,6 +38,7 @@ ARGUMENTS = {
     "judge calibrate": ("one", "--error-rate", "fpr=0.05"),
     "study card": ("one",),
     "compare": ("one", "two"),
+    "runs export": ("one", "--as-quiz"),
     "runs plot": ("one", "-k", "distribution", "-o", "a.svg"),
     "study repeats": ("one",),
     "show": ("one", "--worst", "1"),
