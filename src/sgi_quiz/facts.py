@@ -66,6 +66,7 @@ def is_fair(fact: Fact) -> bool:
         )
         and not _PASSING.search(fact.question)
         and not _ELSEWHERE.search(fact.question)
+        and not re.search(r"[–—](?:\s|\?)|\s-", fact.question)
         and not (fact.kind in _LONG_ANSWERS and _REFERRAL.match(fact.reference))
         and not re.search(r"\b(\w+(?: \w+)?) \1\b|[a-z] The\b", f"{fact.question} {fact.reference}")
         and not re.search(r"\b([A-Z]\w+)\b[\w .'’-]{0,25}\b\1\b|\b(?:even|merely)\b", fact.question)

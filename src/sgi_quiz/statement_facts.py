@@ -118,7 +118,7 @@ def _identified(clause: Clause) -> Iterator[Fact]:
         return
     words = kept(attribute)
     is_unique = any(one.tag_ in {"JJS", "RBS"} or one.ent_type_ == "ORDINAL" for one in words)
-    is_said = any(is_name(one) or one.like_num for one in words)
+    is_said = any(is_name(one) or one.like_num for one in words) and attribute.lemma_ != "member"
     if (
         words[0].lower_ == "the"
         and (is_unique or words[-1].ent_type_ == "GPE")

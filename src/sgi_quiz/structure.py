@@ -33,7 +33,7 @@ _MEANINGS, _PROPERTIES = word_set("meanings"), word_set("properties")
 _ARTICLES = {"The", "the", "A", "a", "An", "an"}
 _TASKS, _ASKING = word_set("tasks"), word_set("asking")
 _OF_CODE = {"argument", "attribute", "field", "key", "name", "parameter", "property", "variable"}
-_HAS_OBJECT = {"dobj", "prep", "ccomp", "xcomp"}
+_HAS_OBJECT = {"dobj", "ccomp", "xcomp"}
 MAX_TITLE = 12
 MAX_CELL = 30
 """The largest number of words of a cell that is an answer."""

@@ -65,7 +65,8 @@ def _amounts(clause: Clause) -> Iterator[Fact]:
     for noun in clause.rest:
         omit = frozenset({noun.i})
         measures = [one for one in noun.children if one.dep_ == "npadvmod"]
-        if noun.dep_ == "dobj" and _CURRENCY.search(span_text(noun, clause.sentence)):
+        is_money = noun.ent_type_ == "MONEY" and noun.tag_ in {"CD", "NNS", "NN", "$"}
+        if noun.dep_ == "dobj" and is_money and _CURRENCY.search(span_text(noun, clause.sentence)):
             is_paid = clause.verb.lemma_ in {"cost", "pay", "spend", "raise", "earn"}
             yield from inverted_fact(
                 clause, "number", "How much" if is_paid else "How much money", noun, omit
