@@ -201,8 +201,9 @@ def _is_apart(token: Token) -> bool:
 
 def is_self_contained(clause: Clause, omit: Collection[int] = ()) -> bool:
     """Return whether the clause can be understood without the text around it."""
+    asked = () if clause.subject.i in omit else kept(clause.subject, omit)
     tokens = [
-        *kept(clause.subject, omit),
+        *asked,
         *(t for one in (*clause.rest, *clause.front) if one.i not in omit for t in kept(one, omit)),
     ]
     used = {token.i for token in tokens}

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _SMALL = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 _ABOUT = r"(?i)\b(?:over|than|least|most|nearly|almost|about|around|approximately|to|under|some|roughly)"
 """Words before a value that another value can agree with: *over 100* and 140."""
+_COMPLETE = {"die", "retire", "live", "study", "work"}
+"""Verbs of persons that need no object."""
 _PARTICLES = {"off", "out", "up", "down", "away", "back", "over"}
 _REPEATED = word_set("repeated")
 _FORMS = (
@@ -146,7 +148,7 @@ def false_premise(asked: Fact, changed: Fact, value: str) -> Question | None:
 
 def comparisons(facts: Sequence[Fact]) -> Iterator[Question]:
     """Yield questions which of two things happened first, from two sentences with the same verb."""
-    groups: dict[tuple[str, str], list[tuple[int, str, Fact]]] = defaultdict(list)
+    groups: dict[tuple[str, ...], list[tuple[int, str, Fact]]] = defaultdict(list)
     for fact in facts:
         clause, year = fact.clause, year_of(fact.reference) if fact.kind == "date" else None
         if clause is None or year is None or clause.is_copula or not clause.has_one_subject:
@@ -156,8 +158,10 @@ def comparisons(facts: Sequence[Fact]) -> Iterator[Question]:
         is_named = is_name(clause.subject) or any(map(is_name, kept(clause.subject)))
         if is_named and clause.subject.tag_ in {"NN", "NNP"} and len(name.split()) <= 7 and not others:
             verb = " ".join(token.text for token in (*clause.auxiliaries, clause.verb))
-            groups["Who" if is_person(clause.subject) else "Which", verb].append((year, name, fact))
-    for (label, verb), dated in groups.items():
+            label = "Who" if is_person(clause.subject) else "Which"
+            type_of_thing = clause.subject.ent_type_ or clause.subject.lemma_
+            groups[label, verb, type_of_thing].append((year, name, fact))
+    for (label, verb, _), dated in groups.items():
         for (year, name, fact), (other_year, other_name, other) in combinations(dated[:8], 2):
             if year != other_year and name != other_name:
                 first = name if year < other_year else other_name
@@ -196,7 +200,8 @@ def two_hops(facts: Sequence[Fact]) -> Iterator[Question]:
             is_near = bool(title) and (passage.source, passage.headings[:1]) == (known.source, title)
             surname = name.split()[-1] if one.kind == "person" and is_near else name
             place = _place_of(name, other.question) or _place_of(surname, other.question)
-            if place is None or known.text == passage.text or other.kind == "condition":
+            is_apart = known.text != passage.text and other.kind not in {"condition", "definition"}
+            if place is None or not is_apart or not _is_about_names(other):
                 continue
             text = other.question[: place[0]] + description + other.question[place[1] :]
             is_given = other.reference in known.plain or surname.casefold() in text.casefold()
@@ -205,6 +210,11 @@ def two_hops(facts: Sequence[Fact]) -> Iterator[Question]:
                 why = f"Needs two passages: one says that {name} is {description}, the other has the answer."
                 more = {"topic": name, "parents": (fact_question(one), fact_question(other))}
                 yield _question(Kind.TWO_HOP, [one, other], text, other.reference, why, **more)
+
+
+def _is_about_names(fact: Fact) -> bool:
+    """Return whether the subject of a fact has a name, so that what is beside it can be described."""
+    return fact.clause is not None and any(map(is_name, kept(fact.clause.subject)))
 
 
 def _place_of(name: str, text: str) -> tuple[int, int] | None:
@@ -251,6 +261,10 @@ def follow_ups(facts: Sequence[Fact]) -> Iterator[Question]:
             clause, pronoun, place = second.clause, _pronoun(second), first.sentence.passage.source
             is_other = first.clause is not clause and place == second.sentence.passage.source
             if clause is None or not is_other or not pronoun or second.kind == "definition":
+                continue
+            has_object = any(one.dep_ == "dobj" for one in clause.rest)
+            is_passive = any(one.dep_ == "auxpass" for one in clause.auxiliaries)
+            if not (has_object or is_passive or clause.verb.lemma_ in _COMPLETE):
                 continue
             text = clause.inverted(second.wh, second.omit, subject=pronoun)
             if (

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from spacy.tokens import Token
 
 _LONG_ANSWERS = {"instruction", "condition", "reason", "manner"}
+_LEAST_STEMS = {"thing": 3, "person": 3, "name": 3, "list": 3, "number": 4, "duration": 4}
+"""The smallest number of content words of a question, where few words leave open what is meant."""
 _OPEN_ENDS = word_set("open_ends")
 _PASSING = re.compile(
     r"(?i)\s\.|\b(?:today|yesterday|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day|ago|recently|now|currently)\b"
@@ -77,7 +79,7 @@ def is_fair(fact: Fact) -> bool:
         and bool(asked)
         and (bool(asked - given) if fact.kind in _LONG_ANSWERS else not asked & given)
         and fact.reference in fact.sentence.text
-        and len(given - {"do", "did", "does"}) >= (3 if fact.kind == "thing" else 2)
+        and len(given - {"do", "did", "does"}) >= _LEAST_STEMS.get(fact.kind, 2)
         and not re.search(r"[,;:(\"“”]", fact.question)
     )
 
@@ -109,6 +111,9 @@ def inverted_fact(
 ) -> Iterator[Fact]:
     """Yield the fact that a question with the verb before the subject asks for."""
     question = clause.inverted(wh, omit)
+    left = [one for one in (*clause.rest, *clause.front) if one.i not in omit]
+    if clause.verb.lemma_ == "be" and not left and kind not in {"definition", "name", "place", "number"}:
+        return  # *Since when has she been?*
     if question and is_self_contained(clause, omit):
         text = reference or span_text(answer, clause.sentence)
         yield Fact(clause.sentence, clause, kind, question, text, answer, omit, wh)

@@ -30,7 +30,7 @@ _THINGS_WITH_NAMES = {"ORG", "GPE", "LOC", "FAC", "WORK_OF_ART", "PRODUCT", "EVE
 _HUMAN_VERBS = word_set("human_verbs")
 _WISHES = {"like", "want", "wish", "prefer", "need"}
 _DECIDING = word_set("deciding")
-_MANY_WORDS = 14
+_MANY_WORDS, _DEFINING_WORDS = 14, 6
 _INDEFINITE = {"a", "an", "one"}
 _EXPLAINED = {"PERSON", "ORG", "PRODUCT", "GPE", "LOC", "FAC"}
 _STRANDED = word_set("stranded")
@@ -99,7 +99,7 @@ def _definitions(clause: Clause) -> Iterator[Fact]:
         return
     words = kept(attribute)
     is_vague_role = is_name(noun) and ((is_role and not is_who) or words[0].lower_ == "one")
-    if words[0].lower_ not in _INDEFINITE or len(words) < 4 or is_vague_role:
+    if words[0].lower_ not in _INDEFINITE or len(words) < _DEFINING_WORDS or is_vague_role:
         return
     if clause.verb.tag_ == "VBZ" or is_who:
         omit = frozenset(one.i for one in clause.rest)
@@ -154,7 +154,7 @@ def _apposed(clause: Clause) -> Iterator[Fact]:
         ):
             continue
         title = clause.sentence.restored(said(kept(name, {noun.i})))
-        is_short = len(kept(noun)) < 4 or len(title.split()) > 5
+        is_short = len(kept(noun)) < _DEFINING_WORDS or len(title.split()) > 5
         if (
             first.lower_ in {"a", "an", "the"}
             and name.ent_type_ in _EXPLAINED

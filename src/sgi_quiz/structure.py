@@ -64,7 +64,7 @@ def heading_question(passage: Passage) -> Question | None:
         why = f"The document asks it itself, as a heading of {passage.source}."
         return Question(Kind.FAQ, "faq", text, answer, (passage,), title, why, title)
     first = next(iter(sentences(passage.plain)), "")
-    if "`" not in first and parser()(first)[:].root.tag_ != "VB":  # it has no code, and tells nothing to do
+    if not first.startswith("`") and parser()(first)[:].root.tag_ != "VB":  # no command, and nothing to do
         return None
     why = f"Asks how to do what a heading of {passage.source} names."
     return Question(Kind.FAQ, "instruction", text, answer, (passage,), title, why, title)

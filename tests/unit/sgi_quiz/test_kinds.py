@@ -32,12 +32,12 @@ def facts(text):
             ("duration", "How long did the Black Death ravage Europe?", "three years"),
         ),
         (
-            "The Panthers defense gave up just 308 points.",
-            ("number", "How many points did the Panthers defense give up?", "308"),
+            "The Panthers defense gave up just 308 points before the Super Bowl.",
+            ("number", "How many points did the Panthers defense give up before the Super Bowl?", "308"),
         ),
         (
-            "Greta Holm designed a famous handbook of hulls in 1938.",
-            ("person", "Who designed a famous handbook of hulls in 1938?", "Greta Holm"),
+            "Greta Holm designed the hull of the Berta in 1938.",
+            ("person", "Who designed the hull of the Berta in 1938?", "Greta Holm"),
         ),
         (
             "The Halvorsen Medal is a prize for engineers of small ships.",
