@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import OSA
@@ -118,7 +118,7 @@ class ContentCheck:
         self._check_absences(passage, stems)
         if self._names:
             for word in {*_CODE_WORD.findall(fold(passage.plain))}:
-                for name in _near_code(word, (*self._names,)):
+                for name in _near_code(word, self._absent_words):
                     self.dropped.update(self._names[name])
 
     def _check_claims(self, passage: Passage, stems: frozenset[str]) -> None:
@@ -148,10 +148,23 @@ class ContentCheck:
                 self.dropped.add(probe.question.id)
 
     def _near_names(self, stem: str) -> tuple[str, ...]:
-        return _near(stem, (*self._probes,), prefix=False) if self._probes else ()
+        return _near(stem, self._probe_words, prefix=False)
 
     def _near_cues(self, stem: str) -> tuple[str, ...]:
-        return _near(stem, (*self._cues,), prefix=True) if self._cues else ()
+        return _near(stem, self._cue_words, prefix=True)
+
+    # One tuple for all passages: the caches of the functions that take it keep it.
+    @cached_property
+    def _absent_words(self) -> tuple[str, ...]:
+        return (*self._names,)
+
+    @cached_property
+    def _probe_words(self) -> tuple[str, ...]:
+        return (*self._probes,)
+
+    @cached_property
+    def _cue_words(self) -> tuple[str, ...]:
+        return (*self._cues,)
 
 
 def _is_near(earlier: tuple[str, int], place: tuple[str, int]) -> bool:
