@@ -3,13 +3,17 @@
 #
 #     sh from_pages.sh [PAGES]
 #
-# The system of rag.py answers from the pages, and so do its three variants with one part made worse.
+# The system of rag.py answers from the pages, and so do its three variants with one part made worse. Questions
+# and runs are in a new folder.
 set -eu
 RAG_PAGES=$(realpath "${1:-$(dirname "$0")/pages}")
 export RAG_PAGES
 cd "$(dirname "$0")"
-sgi quiz "$RAG_PAGES"/*.md -n 100 -o quiz.jsonl
+folder=$(mktemp -d)
+echo "The questions and the runs are in $folder."
+sgi quiz "$RAG_PAGES"/*.md -n 100 -o "$folder/quiz.jsonl"
 for system in rag worse_retriever worse_prompt worse_model; do
-    sgi run quiz.jsonl --target "$system:answer" --name "$system" -m recall@3,grounding,completeness,correct_refusal -q
+    sgi run "$folder/quiz.jsonl" --target "$system:answer" --name "$system" --db "$folder/sgi.db" -q \
+        -m recall@3,grounding,completeness,correct_refusal
 done
-sgi diagnose rag worse_retriever worse_prompt worse_model
+sgi diagnose rag worse_retriever worse_prompt worse_model --db "$folder/sgi.db"
