@@ -1,7 +1,9 @@
 """The example RAG answers its questions, as a function and behind HTTP; each variant changes one part."""
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -106,3 +108,17 @@ def test_the_server_reports_a_wrong_field(server):
 
     with pytest.raises(TargetError, match=r"answered 400 \(Bad Request\): .*Check question_field"):
         anyio.run(run)
+
+
+@pytest.mark.slow
+def test_from_pages_to_a_diagnosis_tells_the_variants_apart(tmp_path):
+    for page in (FOLDER.parents[1] / "docs").glob("*.md"):
+        shutil.copy(page, tmp_path)
+    command = ["sh", "from_pages.sh", str(tmp_path)]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=True
+    )
+    found = dict(re.findall(r"^(worse_\w+): (\w+) rose most", done.stdout, re.MULTILINE))
+    causes = ("retrieval_miss", "ignored_context", "contradicted_fact")
+    assert found == dict(zip(VARIANTS, causes, strict=True))
