@@ -49,6 +49,7 @@ def print_next_command(folder: Path) -> None:
                 ("sgi demo", "score a bundled sample"),
                 ("sgi check --q QUESTION --c PASSAGE --r ANSWER", "check one answer"),
                 ("sgi run answers.csv", "score a file with the columns question, contexts and response"),
+                ("sgi quiz docs/ -o quiz.jsonl", "make questions from your documents"),
             ),
         ]
     print_lines([*lines, "", "All commands: sgi --help"])
