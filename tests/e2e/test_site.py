@@ -44,7 +44,8 @@ def found(site, page, query):
     ("query", "path"),
     [
         ("privacy", "privacy.html"),
-        ("GPU", "gpu.html"),
+        ("GPU", "large-data.html"),
+        ("test questions from documents", "quiz.html"),
         ("production", "production.html"),
         ("100,000 rows", "large-data.html"),
         ("xlsx", "data.html"),
