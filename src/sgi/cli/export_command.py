@@ -20,45 +20,51 @@ if TYPE_CHECKING:
 
 _quiz_option = options.option_group("Failed rows")
 
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--out",
+        help="A .jsonl, .csv or .parquet file; an existing file is replaced. --as-quiz adds to it.",
+    ),
+]
+Format = Annotated[
+    TraceFormat | None,
+    typer.Option(
+        help="Write the scores for the traces that the rows came from: OpenTelemetry spans, Phoenix span "
+        "annotations, or Langfuse scores. The rows need a trace_id or a span_id."
+    ),
+]
+AsQuiz = Annotated[
+    bool,
+    _quiz_option(
+        "--as-quiz",
+        help="Write the rows that failed as rows of a test set, without their answers. Their kind is "
+        "regression, and why has the reason.",
+    ),
+]
+Worst = Annotated[
+    int | None, _quiz_option(min=1, max=1000, help="Number of rows, the worst first. Default: 20.")
+]
+Metric = Annotated[
+    str | None,
+    _quiz_option(
+        "-m",
+        "--metric",
+        help="The metric that decides. Default: as for `sgi show --worst`.",
+        autocompletion=options.complete_metric,
+    ),
+]
+
 
 def export(
     run: options.Run,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            help="A .jsonl, .csv or .parquet file; an existing file is replaced. --as-quiz adds to it.",
-        ),
-    ] = None,
+    out: Out = None,
     inputs: options.Inputs = False,
-    format: Annotated[  # noqa: A002 - the name of the option
-        TraceFormat | None,
-        typer.Option(
-            help="Write the scores for the traces that the rows came from: OpenTelemetry spans, Phoenix span "
-            "annotations, or Langfuse scores. The rows need a trace_id or a span_id."
-        ),
-    ] = None,
-    as_quiz: Annotated[
-        bool,
-        _quiz_option(
-            "--as-quiz",
-            help="Write the rows that failed as rows of a test set, without their answers. Their kind is "
-            "regression, and why has the reason.",
-        ),
-    ] = False,
-    worst: Annotated[
-        int | None, _quiz_option(min=1, max=1000, help="Number of rows, the worst first. Default: 20.")
-    ] = None,
-    metric: Annotated[
-        str | None,
-        _quiz_option(
-            "-m",
-            "--metric",
-            help="The metric that decides. Default: as for `sgi show --worst`.",
-            autocompletion=options.complete_metric,
-        ),
-    ] = None,
+    format: Format = None,  # noqa: A002 - the name of the option
+    as_quiz: AsQuiz = False,
+    worst: Worst = None,
+    metric: Metric = None,
     define: options.Define = None,
     db: options.Database = None,
     as_json: options.Json = False,
