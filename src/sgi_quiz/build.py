@@ -26,7 +26,7 @@ from sgi_quiz.structure import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sgi_quiz.document_files import Documents
     from sgi_quiz.facts import Fact
@@ -194,21 +194,20 @@ def _with_values(
 
 def _selected(found: _Candidates, check: ContentCheck, number: int, seed: int) -> list[Question]:
     """Choose the questions; if there are few, more of them may be about one passage."""
+    absent = (*(one.question for one in found.absent), *(question for question, _ in found.unknown))
+    groups: dict[Kind, list[Question]] = defaultdict(list)
+    for one in filter(check.is_right, (*found.all, *absent)):
+        groups[one.kind].append(one)
     for per_passage in (MAX_PER_PASSAGE, 2 * MAX_PER_PASSAGE):
-        chosen = _select(found, check, number, seed, per_passage)
+        chosen = _select(groups, found.facts, number, seed, per_passage)
         if len(chosen) == number:
             return chosen
-    return _select(found, check, len(chosen), seed, per_passage)
+    return _select(groups, found.facts, len(chosen), seed, per_passage)
 
 
 def _select(
-    found: _Candidates, check: ContentCheck, number: int, seed: int, per_passage: int
+    groups: Mapping[Kind, list[Question]], facts: Mapping[str, Fact], number: int, seed: int, per_passage: int
 ) -> list[Question]:
-    absent = (*(one.question for one in found.absent), *(question for question, _ in found.unknown))
-    right = [one for one in (*found.all, *absent) if check.is_right(one)]
-    groups: dict[Kind, list[Question]] = defaultdict(list)
-    for one in right:
-        groups[one.kind].append(one)
     selection = Selection(number, seed, per_passage)
     for kind in (Kind.TWO_HOP, Kind.COMPARISON, Kind.FOLLOW_UP, Kind.UNANSWERABLE, Kind.FAQ):
         selection.fill(kind, groups[kind])
@@ -219,7 +218,7 @@ def _select(
     selection.fill(Kind.FACT, groups[Kind.FACT], keep=round(_REWRITTEN * number))
     draw = Random(stable_hash(seed, "rewritten"))  # noqa: S311 - no secrets
     originals = [one for one in selection.chosen if one.kind in {Kind.FACT, Kind.FAQ}]
-    words = [combine.in_other_words(found.facts.get(one.id), one, draw) for one in originals]
+    words = [combine.in_other_words(facts.get(one.id), one, draw) for one in originals]
     selection.fill(Kind.PARAPHRASE, [one for one in words if one is not None])
     typos = [combine.with_typos(one, draw) for one in originals]
     selection.fill(Kind.TYPOS, [one for one in typos if one is not None])

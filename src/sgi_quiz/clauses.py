@@ -78,6 +78,16 @@ class Clause:
         return [token for one in (*self.rest, *self.front) for token in kept(one)]
 
     @property
+    def has_object(self) -> bool:
+        """Return whether the verb has an object."""
+        return any(one.dep_ == "dobj" for one in self.rest)
+
+    @property
+    def is_passive(self) -> bool:
+        """Return whether something is done to the subject."""
+        return any(one.dep_ == "auxpass" for one in self.auxiliaries)
+
+    @property
     def has_infinitive(self) -> bool:
         """Return whether the clause leaves out an infinitive: *ordered the flag to be lowered*."""
         return any(

@@ -171,13 +171,13 @@ def comparisons(facts: Sequence[Fact]) -> Iterator[Question]:
                 yield _question(Kind.COMPARISON, [fact, other], text, first, why, parents=parents)
 
 
-def described_names(facts: Sequence[Fact]) -> dict[str, Fact]:
-    """Return the names that a fact describes, such as *the person who designed the Anke*, with the fact."""
-    found: dict[str, Fact] = {}
+def described_names(facts: Sequence[Fact]) -> dict[str, tuple[Fact, str]]:
+    """Return each name that a fact describes, with the fact and *the person who designed the Anke*."""
+    found: dict[str, tuple[Fact, str]] = {}
     for fact in facts:
         name = _described_name(fact)
-        if len(name) >= 4 and _description(fact):
-            found.setdefault(name, fact)
+        if len(name) >= 4 and name not in found and (description := _description(fact)):
+            found[name] = fact, description
     return found
 
 
@@ -192,11 +192,11 @@ def _described_name(fact: Fact) -> str:
 
 def two_hops(facts: Sequence[Fact]) -> Iterator[Question]:
     """Yield questions in which a fact of one passage stands in the place of a name in another passage."""
-    for name, one in described_names(facts).items():
-        known, description = one.sentence.passage, _description(one)
+    for name, (one, description) in described_names(facts).items():
+        known = one.sentence.passage
+        title = known.headings[:1]
         for other in facts:
             passage = other.sentence.passage
-            title = known.headings[:1]
             is_near = bool(title) and (passage.source, passage.headings[:1]) == (known.source, title)
             surname = name.split()[-1] if one.kind == "person" and is_near else name
             place = _place_of(name, other.question) or _place_of(surname, other.question)
@@ -219,6 +219,8 @@ def _is_about_names(fact: Fact) -> bool:
 
 def _place_of(name: str, text: str) -> tuple[int, int] | None:
     """Return start and end of a name in a question; None if it is part of a longer name."""
+    if name not in text:  # most questions; the pattern is slower
+        return None
     match = re.search(rf"(\w+ )?((?:the )?(?<![\w–-]){re.escape(name)}\b)(?!['’–-]| [A-Z])", text)
     if match is None or (match.start() > 0 and match[1] and match[1][0].isupper()):
         return None
@@ -230,7 +232,7 @@ def _place_of(name: str, text: str) -> tuple[int, int] | None:
 def _description(fact: Fact) -> str:
     """Return what a fact says of the name that is its answer: *the person who designed the Anke*."""
     clause = fact.clause
-    if fact.kind == "instruction" and "?" in fact.question:
+    if fact.kind == "instruction":
         return f"the tool that I use to {fact.question.removeprefix('How do I ')[:-1]}"
     if clause is None or fact.kind not in {"person", "name"}:
         return ""
@@ -262,9 +264,7 @@ def follow_ups(facts: Sequence[Fact]) -> Iterator[Question]:
             is_other = first.clause is not clause and place == second.sentence.passage.source
             if clause is None or not is_other or not pronoun or second.kind == "definition":
                 continue
-            has_object = any(one.dep_ == "dobj" for one in clause.rest)
-            is_passive = any(one.dep_ == "auxpass" for one in clause.auxiliaries)
-            if not (has_object or is_passive or clause.verb.lemma_ in _COMPLETE):
+            if not (clause.has_object or clause.is_passive or clause.verb.lemma_ in _COMPLETE):
                 continue
             text = clause.inverted(second.wh, second.omit, subject=pronoun)
             if (

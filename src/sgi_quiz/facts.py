@@ -64,7 +64,7 @@ def is_fair(fact: Fact) -> bool:
         4 <= len(words) <= 24
         and words[-1].strip("?") not in _OPEN_ENDS
         and not re.search(
-            r" - |-\s|\b(?:after|before|in|during) (?:round|week|game|season|chapter)\b", fact.question
+            r"-\s|\b(?:after|before|in|during) (?:round|week|game|season|chapter)\b", fact.question
         )
         and not _PASSING.search(fact.question)
         and not _ELSEWHERE.search(fact.question)

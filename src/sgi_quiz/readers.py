@@ -234,15 +234,14 @@ def _read_html(path: Path, name: str, encoding: str | None) -> Iterator[Passage]
     numbers = count()
     for block in parser.blocks:
         rows = tuple(tuple(squeezed(cell) for cell in row) for row in block.rows if any(row))
-        marked = "\n".join(squeezed(line) for line in "".join(block.parts).split("\n\n"))
-        text = "\n".join(" | ".join(row) for row in rows) if rows else squeezed(marked)
+        lines = tuple(filter(None, map(squeezed, "".join(block.parts).split("\n\n"))))
+        text = "\n".join(" | ".join(row) for row in rows) if rows else squeezed("\n".join(lines))
         if not text:
             continue
         level = int(block.tag[1]) if re.fullmatch(r"h\d", block.tag) else 7 * (block.tag in {"dt", "summary"})
         if level:
             headings.enter(level, text)
         else:
-            lines = tuple(filter(None, map(squeezed, "".join(block.parts).split("\n\n"))))
             yield Passage(
                 name,
                 next(numbers),

@@ -13,7 +13,7 @@ from sgi_quiz.parsing import Sentence, content_stems, is_name, is_person, kept, 
 from sgi_quiz.value_facts import VALUES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from spacy.tokens import Token
 
@@ -70,7 +70,7 @@ def _people(clause: Clause) -> Iterator[Fact]:
 
 def _agents(clause: Clause) -> Iterator[Fact]:
     """Ask by whom something is done."""
-    for agent in clause.rest if any(one.dep_ == "auxpass" for one in clause.auxiliaries) else ():
+    for agent in clause.rest if clause.is_passive else ():
         who = next((one for one in agent.children if one.dep_ == "pobj" and agent.dep_ == "agent"), None)
         if who is None or not is_name(who) or who.text.isupper() or clause.verb.lemma_ in {"locate", "bear"}:
             continue
@@ -117,11 +117,10 @@ def _identified(clause: Clause) -> Iterator[Fact]:
     if attribute is None or clause.front or not is_name(noun) or not clause.has_one_subject:
         return
     words = kept(attribute)
-    is_unique = any(one.tag_ in {"JJS", "RBS"} or one.ent_type_ == "ORDINAL" for one in words)
     is_said = any(is_name(one) or one.like_num for one in words) and attribute.lemma_ != "member"
     if (
         words[0].lower_ == "the"
-        and (is_unique or words[-1].ent_type_ == "GPE")
+        and (_is_unique(words) or words[-1].ent_type_ == "GPE")
         and len(words) >= 4
         and is_said
     ):
@@ -129,12 +128,18 @@ def _identified(clause: Clause) -> Iterator[Fact]:
         yield from subject_fact(clause, "name", f"{wh} {clause.predicate()}?", noun, clause.subject_tokens)
 
 
+def _is_unique(words: Iterable[Token]) -> bool:
+    """Return whether a phrase has a superlative or an ordinal, so that only one thing fits."""
+    return any(one.tag_ in {"JJS", "RBS"} or one.ent_type_ == "ORDINAL" for one in words)
+
+
 def _singled_out(clause: Clause) -> Iterator[Fact]:
     """Ask which thing a description fits that only one thing can have: *the largest lake of Kenya is X*."""
     noun, attribute = clause.subject, clause.attribute
     words = kept(noun)
-    is_unique = any(one.tag_ in {"JJS", "RBS"} or one.ent_type_ == "ORDINAL" for one in words)
-    if attribute is None or is_name(noun) or not is_unique or words[0].lower_ != "the" or len(words) < 4:
+    if attribute is None or is_name(noun) or words[0].lower_ != "the" or len(words) < 4:
+        return
+    if not _is_unique(words):
         return
     if is_clear(attribute) and clause.has_one_subject and clause.rest == (attribute,):
         wh = "Who" if _is_role(noun) else "What"
@@ -200,9 +205,8 @@ def _stranded(clause: Clause) -> Iterator[Fact]:
             yield from inverted_fact(clause, "name", "What", one, frozenset({one.i}))
     for prep, noun in clause.objects():
         is_last = prep == clause.rest[-1] and not clause.front
-        is_passive = any(one.dep_ == "auxpass" for one in clause.auxiliaries) and prep.lower_ == "with"
-        is_passive = is_passive and len(clause.rest) == 1
-        is_asked = is_passive or f"{clause.verb.lemma_} {prep.lower_}" in _STRANDED
+        is_alone = clause.is_passive and prep.lower_ == "with" and len(clause.rest) == 1
+        is_asked = is_alone or f"{clause.verb.lemma_} {prep.lower_}" in _STRANDED
         is_thing = noun.ent_type_ not in {"DATE", "PERSON"} and not _is_unknown_name(noun)
         if is_asked and is_last and is_clear(noun) and is_thing:
             for fact in inverted_fact(clause, "thing", "What", noun, frozenset({prep.i})):
@@ -212,7 +216,7 @@ def _stranded(clause: Clause) -> Iterator[Fact]:
 def _subjects(clause: Clause) -> Iterator[Fact]:
     """Ask for a thing that does something to another thing."""
     noun = clause.subject
-    has_object = any(one.dep_ == "dobj" for one in clause.rest) and clause.verb.lemma_ not in _WEAK_VERBS
+    has_object = clause.has_object and clause.verb.lemma_ not in _WEAK_VERBS
     is_thing = noun.pos_ in {"NOUN", "PROPN"} and noun.ent_type_ in {"", "EVENT", "LAW", "PRODUCT"}
     if not (has_object and is_thing and clause.has_one_subject) or clause.finite.tag_ == "VBP":
         return
@@ -228,7 +232,7 @@ def _subjects(clause: Clause) -> Iterator[Fact]:
 def _organizations(clause: Clause) -> Iterator[Fact]:
     """Ask for the organization that does something."""
     noun = clause.subject
-    has_object = any(one.dep_ == "dobj" for one in clause.rest) and clause.verb.lemma_ not in _WEAK_VERBS
+    has_object = clause.has_object and clause.verb.lemma_ not in _WEAK_VERBS
     words = {one.text for one in kept(noun)}
     is_named = (
         noun.ent_type_ == "ORG"

@@ -107,7 +107,7 @@ def table_questions(passage: Passage) -> Iterator[Question]:
             key = _key_of(passage, header[0], row[0])
             text = _cell_question(header[0], name, key, is_measure=measure)
             is_text = not measure and 2 <= len(row[column].split()) <= MAX_CELL
-            if text and (is_text or any(row is one for one, _ in found)):
+            if text and (is_text or _NUMBER.fullmatch(row[column])):
                 why = f"Asks for one cell of a table in {passage.source}."
                 sentence = " | ".join(row)
                 yield Question(Kind.FACT, "table cell", text, row[column], (passage,), sentence, why, key)
@@ -155,6 +155,10 @@ def _is_argument(first: str, key: str) -> bool:
     return first.casefold() == "name" and " of " in key
 
 
+def _meaning_question(thing: str, name: str) -> str:
+    return f"What does the {thing} {name} {'do' if thing in _ACTING else 'mean'}?"
+
+
 def _cell_question(first: str, name: str, key: str, *, is_measure: bool) -> str:
     """Return the question for a column of the row of a key; "" if the headers do not give one."""
     row_is = _lower(first) if first.casefold() in _THINGS else "argument" if _is_argument(first, key) else ""
@@ -165,8 +169,7 @@ def _cell_question(first: str, name: str, key: str, *, is_measure: bool) -> str:
     if not row_is:
         return ""
     if name.casefold() in _MEANINGS:
-        verb = "do" if row_is in _ACTING else "mean"
-        return f"What does the {row_is} {key} {verb}?"
+        return _meaning_question(row_is, key)
     return f"What is the {_lower(name)} of the {row_is} {key}?" if name.casefold() in _PROPERTIES else ""
 
 
@@ -219,7 +222,7 @@ def unknown_names(passages: Iterable[Passage]) -> Iterator[tuple[Question, str]]
             name = _COMPOUND.sub(r"\1\2", one, count=1) + _COMPOUND.sub(r"\3", other, count=1)
             parts = re.split("[-_]+", name)
             if name not in names and len({*parts}) == len(parts):
-                text = f"What does the {thing} {name} {'do' if thing in _ACTING else 'mean'}?"
+                text = _meaning_question(thing, name)
                 why = f"No passage has {name}, or a name that differs from it in two letters."
                 sentence = f"{one}, {other}"
                 yield Question(Kind.UNANSWERABLE, "unknown name", text, None, (), sentence, why, name), name
