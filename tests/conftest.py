@@ -32,6 +32,8 @@ settings.register_profile("thorough", derandomize=True, max_examples=200, deadli
 settings.load_profile("steady")
 
 os.environ["HF_HUB_OFFLINE"] = "1"
+# What commands print is wrapped at the same place, whatever the terminal of the test run is.
+os.environ["COLUMNS"] = "80"
 _REMOTE = (
     *("OPENAI_", "AZURE_OPENAI_", "OLLAMA_", "VLLM_", "OPENROUTER_", "AWS_"),
     *("ANTHROPIC_", "GOOGLE_", "GEMINI_"),

@@ -214,8 +214,7 @@ def test_a_command_of_a_group_is_named_with_its_group(sgi):
     assert (refused.code, "Write: sgi runs export" in refused.err) == (2, True)
 
 
-def test_help_fits_into_80_columns(sgi, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
+def test_help_fits_into_80_columns(sgi):
     shown = sgi("run", "--help").out
     assert "gpt-4o-mini \\\n       --max-cost 2" in re.sub(" +\n", "\n", shown)
     assert "names another. Finished batches" in re.sub(r"\s+", " ", shown)  # no line break of the source
