@@ -48,7 +48,7 @@ GROUPS = {
 }
 """The groups of commands, each with the sentence of its help."""
 
-ALSO = ("demo", "show", "metrics", "score", "compute", "mcp", "reproduce")
+ALSO = ("demo", "audit", "show", "metrics", "score", "compute", "mcp", "reproduce")
 """Commands that `sgi --help` only names."""
 
 MEMBERS = {
@@ -63,6 +63,7 @@ FIRST_OPTIONS = {
     "score": "metric columns judge_model embedders on_error",
     "compare": "by metric margin as_json db",
     "gate": "against max_drop coverage on db as_json",
+    "audit": "metric labels probe since db as_json",
     "report": "by out format_ worst title open_ db",
     "diagnose": "by cause limit out db as_json",
     "serve": "host port db open_page token otlp",

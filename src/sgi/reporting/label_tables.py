@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sgi.analysis.agreement.report import label_advice
+from sgi.analysis.audit.audited_means import audited_means
 from sgi.analysis.labelling import undecided_notes
 from sgi.kernel.short_text import metric_label
-from sgi.reporting.formatting import format_scaled, number, span
+from sgi.reporting.formatting import NOTHING, format_scaled, number, probability, span
 from sgi.reporting.safe_text import one_line
 from sgi.reporting.table import Table
 from sgi.store.label_consensus import DRAWN, PEOPLE
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sgi.analysis.agreement.report import Estimate, MetricAgreement
+    from sgi.analysis.audit.audit import Audit
+    from sgi.analysis.audit.audited_means import AuditedMean
     from sgi.analysis.labelling import Labelling
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
 
 
 def label_tables(state: Labelling) -> list[Table]:
@@ -98,3 +103,67 @@ def corrected_means(metrics: Iterable[MetricAgreement], column: str, *, percent:
 def estimate_cells(estimate: Estimate, *, percent: bool) -> tuple[str, str]:
     """Return the cells of a mean and of its interval."""
     return format_scaled(estimate.value, percent), span(estimate.interval, percent)
+
+
+def audit_tables(audit: Audit) -> list[Table]:
+    """Return the tables of an audit that have rows: estimates, probes and drift."""
+    trust, counts = audit.trust, audit.counts
+    estimates = (
+        ("balanced accuracy", trust.balanced_accuracy, counts.labelled),
+        ("yes if the answer is good", trust.sensitivity, counts.right_yes + counts.wrong_no),
+        ("no if the answer is bad", trust.specificity, counts.right_no + counts.wrong_yes),
+        ("good answers, corrected", audit.corrected, audit.rows),
+    )
+    rows = [
+        (name, format_scaled(one.value, True), span(one.interval, True), f"{count:,}")  # noqa: FBT003
+        for name, one, count in estimates
+    ]
+    rows.append(("verdict yes", format_scaled(audit.share_yes, True), NOTHING, f"{audit.rows:,}"))  # noqa: FBT003
+    title = f"{counts.labelled:,} labels of {audit.rows:,} questions, column {audit.label}"
+    probes = [
+        (
+            probe.name,
+            "FOUND" if probe.flagged else "not found" if probe.status == "ok" else "not run",
+            number(probe.difference, sign="+"),
+            span(probe.interval),
+            probability(probe.p_holm),
+            f"{probe.rows:,}",
+            probe.says or probe.reason,
+        )
+        for probe in audit.probes
+    ]
+    tables = [
+        Table(("share", "value", "95 % interval", "rows"), rows, title),
+        Table(
+            ("probe", "bias", "change", "95 % interval", "p (Holm)", "rows", "says"),
+            probes,
+            "Probes",
+            left=["bias", "says"],
+        ),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def audited_tables(database: Database, record: RunRecord) -> list[Table]:
+    """Return the means of a run that audits correct, as a table; none if no metric has an audit."""
+    means = audited_means(database, record)
+    return [audited_table(means)] if any(mean.verdict for mean in means) else []
+
+
+def audited_table(means: Iterable[AuditedMean]) -> Table:
+    """Return the means that audits correct, with the verdict of each audit; judges without one are listed."""
+    rows = []
+    for mean in means:
+        corrected = mean.corrected
+        rows.append(
+            (
+                mean.metric,
+                "no valid audit" if mean.obstacle else mean.verdict,
+                format_scaled(mean.share_yes, True),  # noqa: FBT003
+                format_scaled(None if corrected is None else corrected.value, True),  # noqa: FBT003
+                span(None if corrected is None else corrected.interval, True),  # noqa: FBT003
+                mean.obstacle or mean.audit,
+            )
+        )
+    columns = ("metric", "judge", "verdict yes", "good, corrected", "95 % interval", "audit")
+    return Table(columns, rows, "Means, corrected by an audit", left=["judge", "audit"])

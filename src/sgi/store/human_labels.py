@@ -88,6 +88,15 @@ class HumanLabels:
             self.rows.order, np.array([name in self.current for name in self.ids], dtype=np.bool_)
         )
 
+    def sampled_of(self, part: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the positions of the random sample of the rows in the mask ``part``, shape (n,).
+
+        These are its first rows in random order, all seen.
+        """
+        order = self.rows.order[part[self.rows.order]]
+        unseen = (position for position, row in enumerate(order) if self.ids[row] not in self.current)
+        return order[: next(unseen, len(order))]
+
     @cached_property
     def disputed(self) -> tuple[str, ...]:
         """The ids of the rows with different labels and no decision."""

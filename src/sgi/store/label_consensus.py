@@ -25,6 +25,9 @@ ALL_PEOPLE = "people-all"
 DRAWN = "people:"
 """Prefix of a column: labels of the rows that were drawn by the uncertainty of the metric behind it."""
 
+AUDIT = "audit:"
+"""Prefix of the order in which an audit of the metric behind it needs labels."""
+
 MIN_CHANCE = 0.2
 """Probability with which the least uncertain row is drawn, relative to the most uncertain one."""
 
@@ -173,3 +176,21 @@ def random_sample(order: NDArray[np.int64], seen: NDArray[np.bool_]) -> NDArray[
     mask = np.zeros(len(order), dtype=np.bool_)
     mask[order[: unseen[0] if len(unseen) else len(order)]] = True
     return mask
+
+
+def balanced_order(order: NDArray[np.int64], strata: NDArray[np.int8]) -> NDArray[np.int64]:
+    """Return the positions of the rows of strata 0 and 1, interleaved; each stratum keeps the random order.
+
+    The first rows of a stratum are a random sample of it, whatever its size. Rows of stratum -1 are left out.
+
+    >>> balanced_order(np.array([4, 0, 2, 1, 3]), np.array([1, 1, 1, 0, -1], dtype=np.int8)).tolist()
+    [0, 3, 2, 1]
+    """
+    parts = [order[strata[order] == stratum] for stratum in (0, 1)]
+    rank = np.empty(len(order), dtype=np.int64)
+    for part in parts:
+        rank[part] = np.arange(len(part))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    rows = np.concatenate(parts)
+    return rows[np.lexsort((place[rows], rank[rows]))]
