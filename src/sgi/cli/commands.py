@@ -75,6 +75,9 @@ FIRST_OPTIONS = {
 }
 """The parameters that the help of a command with many options shows; ``--help-all`` shows all."""
 
+HELP_NAMES = ["-h", "--help"]
+"""Names of the help option of every command."""
+
 _OWN = {*EVERYDAY, *ALSO, *GROUPS}
 _CLUSTER_FUNCTIONS = "sgi.cluster"
 _FROM_PACKAGES = "Plugins"
@@ -121,7 +124,10 @@ class _Commands(Mapping[str, TyperCommand | TyperGroup]):
 
     def _load(self, name: str) -> TyperCommand | TyperGroup:
         if not self._prefix and name in GROUPS:
-            return _MemberGroup(name=name, help=GROUPS[name], rich_help_panel="Groups")
+            settings = _with_help_names({})
+            return _MemberGroup(
+                name=name, help=GROUPS[name], rich_help_panel="Groups", context_settings=settings
+            )
         path = f"{self._prefix}{name}"
         command = _load(path, command_points()[path])
         if not self._prefix:
@@ -282,6 +288,11 @@ def cluster_function(name: str) -> Callable[..., Any]:
     return cast("Callable[..., Any]", next(iter(found)).load())
 
 
+def _with_help_names(settings: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Return the settings with the names of the help option, which a command keeps from its first context."""
+    return {**settings, "help_option_names": HELP_NAMES}
+
+
 def _load(path: str, point: EntryPoint) -> TyperCommand | TyperGroup:
     name = path.rpartition(".")[2]
     try:
@@ -293,6 +304,8 @@ def _load(path: str, point: EntryPoint) -> TyperCommand | TyperGroup:
         found.command(name, cls=_LongCommand)(function)
     command = cast("TyperCommand | TyperGroup", get_command(found))
     command.name = name
+    for each in (command, *getattr(command, "commands", {}).values()):
+        each.context_settings = _with_help_names(each.context_settings)
     if path in FIRST_OPTIONS and isinstance(command, _LongCommand):
         command.first = _show_first(command, FIRST_OPTIONS[path].split())
     return command

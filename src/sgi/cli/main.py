@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from sgi.cli.commands import ALSO, CommandGroup
+from sgi.cli.commands import ALSO, HELP_NAMES, CommandGroup
 from sgi.cli.options import option_group
 from sgi.cli.stop_signals import run_until_signal
 from sgi.kernel.errors import SgiError
@@ -29,7 +29,7 @@ app = typer.Typer(
     epilog=f"Also: {', '.join(ALSO)}.",
     invoke_without_command=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP_NAMES},
 )
 _limit_option = option_group("Input limits")
 

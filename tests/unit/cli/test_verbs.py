@@ -247,3 +247,17 @@ def test_without_a_command_sgi_names_the_next_one(sgi, tmp_path):
         sgi("run", "my answers.csv", "-m", "squad_em", "-q")
     assert "2 runs in sgi.db" in sgi().out
     assert "sgi compare last~1 last" in sgi().out
+
+
+def test_each_command_knows_both_names_of_the_help_without_the_command_that_contains_it():
+    def commands(command):
+        yield command
+        for name in getattr(command, "commands", {}):
+            yield from commands(command.commands[name])
+
+    names = [
+        each.make_context("x", [], resilient_parsing=True).help_option_names
+        for each in commands(get_command(app))
+    ]
+    assert len(names) > 40
+    assert all(each == ["-h", "--help"] for each in names)
