@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables, progress, styled
+from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables, styled
 from sgi.cli.option_values import stored_metrics
+from sgi.cli.run_options import Values, with_run_options
 from sgi.kernel.short_text import metric_label
 from sgi.reporting.terminal_style import style_of
 from sgi.store.open_runs import open_runs
@@ -54,9 +55,11 @@ Next = Annotated[
 ]
 
 
+@with_run_options("judge", "cache")
 def audit(
     run: options.Run,
     metric: options.RunMetric,
+    values: Values,
     labels: LabelColumn = None,
     threshold: Threshold = None,
     probe: Probes = None,
@@ -88,17 +91,17 @@ def audit(
     from sgi.analysis.audit.audit import rows_to_label
 
     (metric,) = stored_metrics([metric], define)
-    with progress(quiet=quiet or as_json) as listener:
-        result = api.audit(
-            run,
-            metric,
-            labels,
-            threshold=threshold,
-            probes=_names(probe),
-            since=since,
-            listener=listener,
-            db=db,
-        )
+    result = api.audit(
+        run,
+        metric,
+        labels,
+        threshold=threshold,
+        probes=_names(probe),
+        since=since,
+        judge=values.get("judge"),
+        cache=values.get("cache", True),
+        db=db,
+    )
     rows = []
     if following:
         with open_runs(db, run) as (database, (record,)):
@@ -126,6 +129,8 @@ def _show(result: Audit) -> None:
     style = style_of("passed" if result.verdict == "TRUSTED" else "failed")
     print_lines([styled(name, (result.text, style)), one_line(result.reason, longest=800), ""])
     print_tables(audit_tables(result))
+    says = [probe.says for probe in result.probes] + ([] if result.drift is None else [result.drift.says])
+    print_lines(one_line(sentence, longest=400) for sentence in says)
 
 
 def _following(result: Audit, rows: Sequence[tuple[str, float]]) -> Iterator[str]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from sgi.analysis.agreement.report import Estimate, MetricAgreement
     from sgi.analysis.audit.audit import Audit
     from sgi.analysis.audit.audited_means import AuditedMean
+    from sgi.analysis.audit.drift import Drift
+    from sgi.analysis.audit.probes import Probe
     from sgi.analysis.labelling import Labelling
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
@@ -106,42 +108,58 @@ def estimate_cells(estimate: Estimate, *, percent: bool) -> tuple[str, str]:
 
 
 def audit_tables(audit: Audit) -> list[Table]:
-    """Return the tables of an audit that have rows: estimates, probes and drift."""
+    """Return the tables of an audit that have rows: what the labels show, and the probes and the drift."""
     trust, counts = audit.trust, audit.counts
     estimates = (
         ("balanced accuracy", trust.balanced_accuracy, counts.labelled),
-        ("yes if the answer is good", trust.sensitivity, counts.right_yes + counts.wrong_no),
-        ("no if the answer is bad", trust.specificity, counts.right_no + counts.wrong_yes),
-        ("good answers, corrected", audit.corrected, audit.rows),
+        ("good answers that it passes", trust.sensitivity, counts.right_yes + counts.wrong_no),
+        ("bad answers that it fails", trust.specificity, counts.right_no + counts.wrong_yes),
+        ("good answers in the run, corrected", audit.corrected, audit.rows),
     )
     rows = [
-        (name, format_scaled(one.value, True), span(one.interval, True), f"{count:,}")  # noqa: FBT003
+        (
+            name,
+            format_scaled(None if one is None else one.value, True),  # noqa: FBT003
+            span(None if one is None else one.interval, True),  # noqa: FBT003
+            f"{count:,}",
+        )
         for name, one, count in estimates
     ]
-    rows.append(("verdict yes", format_scaled(audit.share_yes, True), NOTHING, f"{audit.rows:,}"))  # noqa: FBT003
+    passed = ("answers in the run that it passes", format_scaled(audit.share_yes, True), NOTHING)  # noqa: FBT003
     title = f"{counts.labelled:,} labels of {audit.rows:,} questions, column {audit.label}"
-    probes = [
-        (
-            probe.name,
-            "FOUND" if probe.flagged else "not found" if probe.status == "ok" else "not run",
-            number(probe.difference, sign="+"),
-            span(probe.interval),
-            probability(probe.p_holm),
-            f"{probe.rows:,}",
-            probe.says or probe.reason,
-        )
-        for probe in audit.probes
-    ]
     tables = [
-        Table(("share", "value", "95 % interval", "rows"), rows, title),
+        Table(("share", "value", "95 % interval", "rows"), [*rows, (*passed, f"{audit.rows:,}")], title),
         Table(
-            ("probe", "bias", "change", "95 % interval", "p (Holm)", "rows", "says"),
-            probes,
-            "Probes",
-            left=["bias", "says"],
+            (
+                "test",
+                "result",
+                "change of the score",
+                "95 % interval",
+                "p",
+                "changed verdicts",
+                "rows",
+                "requests",
+            ),
+            [*map(_probe_row, audit.probes), *([] if audit.drift is None else [_drift_row(audit.drift)])],
+            "Probes and drift",
+            left=["result"],
         ),
     ]
     return [table for table in tables if table.rows]
+
+
+def _probe_row(probe: Probe) -> tuple[str, ...]:
+    result = "FOUND" if probe.flagged else "not found" if probe.status == "ok" else "not run"
+    changes = (number(probe.difference, sign="+"), span(probe.interval), probability(probe.p_holm))
+    flips = format_scaled(probe.flips, True)  # noqa: FBT003
+    return (probe.name, result, *changes, flips, f"{probe.rows:,}", f"{probe.calls:,}")
+
+
+def _drift_row(drift: Drift) -> tuple[str, ...]:
+    result = "FOUND" if drift.drifted else "not found" if drift.status == "ok" else "not run"
+    changes = (number(drift.difference, sign="+"), span(drift.difference_interval), probability(drift.p))
+    changed = format_scaled(drift.changed, True)  # noqa: FBT003
+    return ("drift", result, *changes, changed, f"{drift.rows:,}", f"{drift.calls:,}")
 
 
 def audited_tables(database: Database, record: RunRecord) -> list[Table]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sgi.analysis.audit.probes import Probe
     from sgi.engine.run import Run
     from sgi.kernel.metric_column import MetricColumn, MetricProvenance
-    from sgi.stats.judge_trust import JudgeTrust, Share
+    from sgi.stats.judge_trust import CorrectedShare, JudgeTrust
     from sgi.store.database import Database
     from sgi.store.human_labels import HumanLabels
     from sgi.store.run_queries import RunRecord
@@ -69,7 +69,7 @@ class Audit:
     share_yes: float
     counts: LabelCounts
     trust: JudgeTrust
-    corrected: Share
+    corrected: CorrectedShare
     stale: int
     used: Mapping[str, bool]
     probes: tuple[Probe, ...] = ()
@@ -77,14 +77,23 @@ class Audit:
     notes: tuple[str, ...] = ()
 
     @property
+    def found(self) -> tuple[str, ...]:
+        """What the probes and the comparison with an earlier run found."""
+        drifted = [] if self.drift is None or not self.drift.drifted else [self.drift.says]
+        return (*(probe.says for probe in self.probes if probe.flagged), *drifted)
+
+    @property
+    def untested(self) -> tuple[str, ...]:
+        """The probes and the comparison that could not be made, and why."""
+        tests: list[Probe | Drift] = [*self.probes, *([] if self.drift is None else [self.drift])]
+        return tuple(test.says for test in tests if test.status != "ok")
+
+    @property
     def verdict(self) -> str:
         """``TRUSTED``, ``NOT TRUSTED`` or ``NEED``; a bias or a drift that was found rules out trust."""
-        found = [*self.probes, *(() if self.drift is None else (self.drift,))]
-        if any(one.flagged for one in found):
+        if self.found:
             return "NOT TRUSTED"
-        if self.trust.verdict == TRUSTED and any(one.status != "ok" for one in found):
-            return "NEED"
-        return self.trust.verdict
+        return "NEED" if self.trust.verdict == TRUSTED and self.untested else self.trust.verdict
 
     @property
     def text(self) -> str:
@@ -92,19 +101,16 @@ class Audit:
         if self.verdict != "NEED":
             return self.verdict
         if self.trust.verdict == TRUSTED:
-            return "NEED A PROBE THAT COULD NOT BE RUN"
+            return "NEED A TEST THAT COULD NOT BE RUN"
         more = self.trust.more
         return "NEED MORE LABELS" if more is None else f"NEED {more:,} MORE LABEL{'S' if more != 1 else ''}"
 
     @property
     def reason(self) -> str:
         """Why the verdict is what it is."""
-        found = [*self.probes, *(() if self.drift is None else (self.drift,))]
-        flagged = [one.says for one in found if one.flagged]
-        missing = [one.reason for one in found if one.status != "ok"]
-        if self.verdict == self.trust.verdict and not flagged:
+        if self.verdict == self.trust.verdict and not self.found:
             return self.trust.reason
-        return " ".join(flagged or missing)
+        return " ".join(self.found or self.untested)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON values."""

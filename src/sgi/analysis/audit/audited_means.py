@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sgi.engine.run import Run
-    from sgi.stats.judge_trust import Share
+    from sgi.stats.judge_trust import CorrectedShare
     from sgi.store.audits import StoredAudit
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
@@ -48,7 +48,7 @@ class AuditedMean:
     obstacle: str = ""
     audit: str = ""
     share_yes: float | None = None
-    corrected: Share | None = None
+    corrected: CorrectedShare | None = None
 
     @property
     def trusted(self) -> bool:
@@ -65,7 +65,7 @@ class AuditedMean:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values as JSON."""
-        corrected = None if self.corrected is None else self.corrected.to_dict()
+        corrected = None if self.corrected is None else asdict(self.corrected)
         facts = {name: getattr(self, name) for name in ("metric", "judge", "verdict", "obstacle", "audit")}
         return {**facts, "trusted": self.trusted, "share_yes": self.share_yes, "corrected": corrected}
 
@@ -123,7 +123,12 @@ def audit_notes(means: tuple[AuditedMean, ...]) -> Iterator[str]:
     """Yield a sentence for each metric: the verdict and the corrected mean, or why there are none."""
     for mean in means:
         corrected = mean.corrected
-        if corrected is None or corrected.interval is None or mean.share_yes is None:
+        if (
+            corrected is None
+            or corrected.value is None
+            or corrected.interval is None
+            or mean.share_yes is None
+        ):
             yield mean.says
             continue
         low, high = corrected.interval
