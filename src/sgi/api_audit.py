@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sgi.analysis.given_runs import open_given_runs
 from sgi.engine.evaluate import run_outside_loop
 from sgi.engine.stored_runs import read_run
+from sgi.engine.summarise import with_range
 from sgi.store.label_consensus import random_order
 from sgi.store.run_queries import find_run
 
@@ -91,7 +92,7 @@ async def _tests(
     from sgi.analysis.audit.probes import run_probes
     from sgi.analysis.audit.run_scorer import open_scorer_of_run
 
-    column = run.metric(audit.metric)
+    column = with_range(run.metric(audit.metric))
     rows = random_order(run.ids)[:_MOST_ROWS]
     samples = () if run.read_samples is None else tuple(run.read_samples(rows.tolist()))
     drift = None

@@ -165,15 +165,16 @@ def drawn_probabilities(
 def random_sample(order: NDArray[np.int64], seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the mask of the rows at the beginning of the random order that are all ``seen``, shape (n,).
 
-    If people label rows in this order, they are a random sample of all rows. Rows that were labelled for
-    another reason can extend it up to the next unseen row; decision 0058 says how much this matters.
+    ``order`` can have some of the rows only. If people label rows in this order, they are a random sample of
+    all rows in it. Rows that were labelled for another reason can extend it up to the next unseen row;
+    decision 0058 says how much this matters.
 
     >>> order, seen = np.array([2, 0, 1, 3]), np.array([True, False, True, True])
     >>> random_sample(order, seen)
     array([ True, False,  True, False])
     """
     unseen = np.flatnonzero(~seen[order])
-    mask = np.zeros(len(order), dtype=np.bool_)
+    mask = np.zeros(len(seen), dtype=np.bool_)
     mask[order[: unseen[0] if len(unseen) else len(order)]] = True
     return mask
 

@@ -10,6 +10,7 @@ import numpy as np
 from sgi.analysis.agreement.agree import default_threshold
 from sgi.analysis.labels import read_labels
 from sgi.engine.stored_runs import grouped_run, read_run
+from sgi.engine.summarise import with_range
 from sgi.kernel.errors import UsageError
 from sgi.kernel.short_text import metric_label
 from sgi.kernel.signature import canonical_json, digest
@@ -17,7 +18,15 @@ from sgi.stats.judge_trust import LabelCounts, corrected_share, judge_trust
 from sgi.stats.two_samples import UNLIKELY, compare_labelled
 from sgi.store.audits import StoredAudit
 from sgi.store.human_labels import default_label, run_labels
-from sgi.store.label_consensus import ALL_PEOPLE, DRAWN, PEOPLE, balanced_order, consensus, random_order
+from sgi.store.label_consensus import (
+    ALL_PEOPLE,
+    DRAWN,
+    PEOPLE,
+    balanced_order,
+    consensus,
+    random_order,
+    random_sample,
+)
 from sgi.store.run_queries import run_provenance
 
 if TYPE_CHECKING:
@@ -204,7 +213,7 @@ def says_yes(column: MetricColumn, threshold: float | None = None) -> Mask:
 
 
 def _threshold(column: MetricColumn, threshold: float | None) -> float:
-    limit = default_threshold(column) if threshold is None else threshold
+    limit = default_threshold(with_range(column)) if threshold is None else threshold
     if limit is None:
         name = metric_label(column.metric)
         hint = "Give --threshold: from which score on the verdict is yes."
@@ -235,11 +244,19 @@ def rows_to_label(
     yes = says_yes(column, threshold)
     order = [row for row in label_order(run.ids, column, threshold) if run.ids[row] not in human.current]
     chosen = np.array(order[:number], dtype=np.int64)
-    labelled = np.array([name in human.current for name in run.ids], dtype=np.bool_)
-    labelled[chosen] = True
+    seen = human.seen.copy()
+    seen[chosen] = True
     parts = {verdict: column.ok & (yes == verdict) for verdict in (True, False)}
-    shares = {verdict: float(labelled[part].mean()) for verdict, part in parts.items() if part.any()}
+    shares = {
+        verdict: float(_sampled(human, part, seen).sum()) / max(int(part.sum()), 1)
+        for verdict, part in parts.items()
+    }
     return [(run.ids[row], shares[bool(yes[row])]) for row in chosen.tolist()]
+
+
+def _sampled(human: HumanLabels, part: Mask, seen: Mask) -> Mask:
+    """Return the mask of the first rows of ``part`` in random order, up to the first that is not seen."""
+    return random_sample(human.rows.order[part[human.rows.order]], seen)
 
 
 def _people(human: HumanLabels, ok: Mask, yes: Mask) -> list[bool | None]:
@@ -247,9 +264,7 @@ def _people(human: HumanLabels, ok: Mask, yes: Mask) -> list[bool | None]:
 
     This holds for labels in random order and for labels in the order of `label_order`.
     """
-    counted = np.zeros(len(human.ids), dtype=np.bool_)
-    for part in (ok & yes, ok & ~yes):
-        counted[human.sampled_of(part)] = True
+    counted = _sampled(human, ok & yes, human.seen) | _sampled(human, ok & ~yes, human.seen)
     known = {name: consensus(given) for name, given in human.current.items()}
     return [known.get(name) if use else None for name, use in zip(human.ids, counted.tolist(), strict=True)]
 
