@@ -105,7 +105,7 @@ def audit(
     rows = []
     if following:
         with open_runs(db, run) as (database, (record,)):
-            rows = rows_to_label(database, record, metric, following, threshold=threshold)
+            rows = rows_to_label(database, record, result, following)
     if as_json:
         following_rows = [{"id": name, "probability": chance} for name, chance in rows]
         print_json(result.to_dict() | ({"next": following_rows} if following else {}))

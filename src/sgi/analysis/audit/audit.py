@@ -233,18 +233,18 @@ def label_order(
 
 
 def rows_to_label(
-    database: Database, record: RunRecord, metric: str, number: int, *, threshold: float | None = None
+    database: Database, record: RunRecord, audit: Audit, number: int
 ) -> list[tuple[str, float]]:
     """Return the ids of the next rows to label, and the probability with which each is in the sample then.
 
     Within a verdict, each row has the same probability: the share of its rows that are labelled then.
     """
     run, human = read_run(database, record), run_labels(database, record)
-    column = run.metric(metric)
-    yes = says_yes(column, threshold)
-    order = [row for row in label_order(run.ids, column, threshold) if run.ids[row] not in human.current]
+    column = run.metric(audit.metric)
+    yes = says_yes(column, audit.threshold)
+    seen = human.seen | np.array([name in audit.used for name in run.ids], dtype=np.bool_)
+    order = [row for row in label_order(run.ids, column, audit.threshold).tolist() if not seen[row]]
     chosen = np.array(order[:number], dtype=np.int64)
-    seen = human.seen.copy()
     seen[chosen] = True
     parts = {verdict: column.ok & (yes == verdict) for verdict in (True, False)}
     shares = {

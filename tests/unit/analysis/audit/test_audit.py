@@ -114,11 +114,13 @@ def test_labels_by_people_count_from_the_beginning_of_the_order(database):
     order = [run.ids[row] for row in label_order(run.ids, run.metric("faithfulness"))]
     yes = says_yes(run.metric("faithfulness"))
     assert abs(sum(yes[run.ids.index(name)] for name in order[:40]) - 20) <= 1
-    assert [name for name, _ in rows_to_label(database, record, "faithfulness", 40)] == order[:40]
+    nothing, _ = audit_labels(database, record, "faithfulness", "people")
+    assert [name for name, _ in rows_to_label(database, record, nothing, 40)] == order[:40]
     label_by_hand(database, record, order[:40], good)
     label_by_hand(database, record, order[-3:], good)  # chosen for another reason
-    assert audited(database, record, label="people").counts.labelled == 40
-    ((name, chance), *_) = rows_to_label(database, record, "faithfulness", 10)
+    audit = audited(database, record, label="people")
+    assert audit.counts.labelled == 40
+    ((name, chance), *_) = rows_to_label(database, record, audit, 10)
     part = yes == yes[run.ids.index(name)]
     assert name == order[40]
     assert chance == pytest.approx(25 / part.sum(), abs=2 / part.sum())
