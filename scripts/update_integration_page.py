@@ -18,7 +18,7 @@ EXAMPLES = ROOT / "examples" / "integrations"
 def shown(name: str) -> tuple[Path, str, str]:
     """Return the page of an example, the part of the program that it shows, and the output."""
     note = f"<!-- example: {name} -->\n"
-    pages = (ROOT / "docs").glob("frameworks-*.md")
+    pages = (ROOT / "docs").glob("*.md")
     (page,) = (path for path in pages if note in path.read_text("utf-8"))
     text = page.read_text("utf-8")
     code, printed = (

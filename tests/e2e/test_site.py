@@ -50,6 +50,8 @@ def found(site, page, query):
         ("100,000 rows", "large-data.html"),
         ("xlsx", "data.html"),
         ("migrate from ragas", "migrate.html"),
+        ("embedding models", "languages.html"),
+        ("pandas", "python.html"),
     ],
 )
 def test_the_search_finds_what_users_look_for(site, browser, query, path):

@@ -29,7 +29,7 @@ def test_a_formula_is_written_in_unicode(sgi):
 
 
 def test_a_metric_names_pages_of_the_documentation_by_their_titles(sgi):
-    assert 'documentation: "Languages"' in sgi("metrics", "grounding").out
+    assert 'documentation:\n"Languages and embedding models"' in sgi("metrics", "grounding").out
 
 
 def test_the_usual_metrics_are_grouped_by_question(sgi):

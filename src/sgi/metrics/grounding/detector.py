@@ -65,9 +65,10 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     non-negative, with the length of the response as a control variable. No model is needed.
 
     In [0, 1]; higher = better supported. It is a score, not a probability; ``sgi judge calibrate`` turns it
-    into a probability, with labelled rows of your own. Seven languages are read (documentation: "Languages").
-    There is no value if the response or all passages are blank or in another language, if they are in
-    different languages, or if the response claims nothing ("Yes", "I don't know", "the passages do not say").
+    into a probability, with labelled rows of your own. Seven languages are read (documentation:
+    "Languages and embedding models"). There is no value if the response or all passages are blank or in
+    another language, if they are in different languages, or if the response claims nothing ("Yes", "I don't
+    know", "the passages do not say").
 
     Citation markers in the response, such as ``[1]`` or ``(Source 2)``, are removed first, and so are ids of
     ``context_ids`` in square brackets. Version 1 read them as words.
