@@ -136,7 +136,7 @@ def judge_trust(counts: LabelCounts, share_yes: float) -> JudgeTrust:
         # With BA ≥ 0.9, at most 1 in 5 rows of a class has the wrong verdict.
         found, opposed = -math.inf, math.log(5.0) * (counts.wrong_yes + counts.wrong_no)
     needed = float(needed_evidence(table, share_yes))
-    verdict, reason = _verdict(counts, found - math.log(needed), opposed)
+    verdict, reason = _verdict(counts, found - math.log(needed), opposed, one_verdict=share_yes in {0, 1})
     more = _further_labels(counts, share_yes) if verdict == "NEED" and 0 < share_yes < 1 else None
     return JudgeTrust(
         verdict,
@@ -163,7 +163,7 @@ def _check(counts: LabelCounts, share_yes: float) -> None:
 
 
 def _verdict(
-    counts: LabelCounts, surplus: float, opposed: float
+    counts: LabelCounts, surplus: float, opposed: float, *, one_verdict: bool
 ) -> tuple[Literal["TRUSTED", "NOT TRUSTED", "NEED"], str]:
     if counts.labelled < MIN_LABELS:
         some = "1 label" if counts.labelled == 1 else f"{counts.labelled} labels"
@@ -175,6 +175,8 @@ def _verdict(
         return "TRUSTED", f"The balanced accuracy is above {TRUSTED_ABOVE}, with an error of at most 5 %."
     if opposed >= math.log(VILLE):
         return "NOT TRUSTED", f"The balanced accuracy is below {GOOD_FROM}, with an error of at most 5 %."
+    if one_verdict:
+        return "NEED", f"The judge gives every row the verdict {'yes' if counts.yes else 'no'}."
     return "NEED", f"The balanced accuracy is not yet shown to be above {TRUSTED_ABOVE} or below {GOOD_FROM}."
 
 
