@@ -74,6 +74,21 @@ def youden(ppv: Floats, npv: Floats, share: Floats) -> Floats:
     )
 
 
+def _fit(counts: Floats, logs: tuple[Floats, Floats, Floats, Floats]) -> Floats:
+    """Return the log likelihood of counts, shape (..., 4), at points, on the last axis."""
+    return sum((counts[..., [i]] * log for i, log in enumerate(logs)), np.zeros(1))
+
+
+def _log_alternative(counts: Floats, share: Floats, j: float) -> Floats:
+    """Return the logarithm of the mean likelihood over the curve of j."""
+    good = _good_shares(share, j)
+    weights = np.sin(_ANGLES) * np.where(np.abs(good - 0.5) < _USUAL, _USUAL_WEIGHT, 1.0)
+    weights /= weights.sum(axis=-1, keepdims=True)
+    logs = _fit(counts, _log_curve(share, j))
+    top = logs.max(axis=-1, keepdims=True)
+    return np.asarray(top[..., 0] + np.log((np.exp(logs - top) * weights).sum(axis=-1)))
+
+
 def log_evidence(counts: ArrayLike, share_yes: ArrayLike, *, against: bool = False) -> Floats:
     r"""Return the logarithm of the evidence that BA is above 0.75 (or, ``against``, that it is below 0.9).
 
@@ -99,40 +114,29 @@ def log_evidence(counts: ArrayLike, share_yes: ArrayLike, *, against: bool = Fal
     """
     table, share = np.asarray(counts, dtype=np.float64), np.asarray(share_yes, dtype=np.float64)[..., None]
     side = _AGAINST if against else _FOR
-    columns = [table[..., [column]] for column in range(4)]
-
-    def fit(logs: tuple[Floats, ...]) -> Floats:
-        return sum((n * log for n, log in zip(columns, logs, strict=True)), np.zeros(1))
-
-    other, good = fit(_log_curve(share, side.alternative)), _good_shares(share, side.alternative)
-    weights = np.sin(_ANGLES) * np.where(np.abs(good - 0.5) < _USUAL, _USUAL_WEIGHT, 1.0)
-    weights /= weights.sum(axis=-1, keepdims=True)
-    top = other.max(axis=-1, keepdims=True)
-    mixed = top[..., 0] + np.log((np.exp(other - top) * weights).sum(axis=-1))
     # {BA ≤ 0.75} is convex in (p, q) and log L is concave: the maximum is at the estimate or on the boundary.
     # Without labels of a verdict, its rate is free: the estimate is then the one that favours H₀.
     free = 0.0 if side.sign > 0 else 1.0
     ppv, npv = (
         np.divide(right, right + wrong, out=np.full(right.shape, free), where=right + wrong > 0)
-        for right, wrong in (columns[:2], columns[2:])
+        for right, wrong in ((table[..., [i]], table[..., [i + 1]]) for i in (0, 2))
     )
     inside = side.sign * (youden(ppv, npv, share) - side.null) <= 0
-    best = np.where(
-        inside, fit(_logs(ppv, npv)), fit(_log_curve(share, side.null)).max(axis=-1, keepdims=True)
-    )
-    return np.asarray(mixed - best[..., 0])
+    boundary = _fit(table, _log_curve(share, side.null)).max(axis=-1, keepdims=True)
+    best = np.where(inside, _fit(table, _logs(ppv, npv)), boundary)[..., 0]
+    return _log_alternative(table, share, side.alternative) - best
 
 
-def log_threshold(counts: ArrayLike, share_yes: ArrayLike) -> Floats:
-    """Return the logarithm of the evidence that TRUSTED needs; arguments as in `log_evidence`.
+def needed_evidence(counts: ArrayLike, share_yes: ArrayLike) -> Floats:
+    """Return the evidence for a judge that TRUSTED needs; arguments as in `log_evidence`.
 
     The threshold is 20, but lower from 60 to 100 labels, and lowest at 80: the final look of a study planned
     with 80 labels. There the error is limited by an exact computation, not by Ville's inequality alone; it is
     at most 5 % together with all other looks, for a random sample of the rows or equal numbers by verdict.
 
-    >>> float(np.exp(log_threshold([20, 10, 20, 10], 0.5)).round(1))
+    >>> float(needed_evidence([20, 10, 20, 10], 0.5))
     20.0
-    >>> float(np.exp(log_threshold([30, 10, 30, 10], 0.5)).round(1))
+    >>> float(needed_evidence([30, 10, 30, 10], 0.5).round(1))
     1.4
     """
     table, share = np.asarray(counts, dtype=np.float64), np.asarray(share_yes, dtype=np.float64)
@@ -144,4 +148,4 @@ def log_threshold(counts: ArrayLike, share_yes: ArrayLike) -> Floats:
     usual = (part >= np.minimum(share, 0.5) - _MAX_IMBALANCE) & (
         part <= np.maximum(share, 0.5) + _MAX_IMBALANCE
     )
-    return np.asarray(np.log(VILLE) + np.where(usual, near, 0.0) * (np.log(lowest) - np.log(VILLE)))
+    return np.asarray(VILLE * (lowest / VILLE) ** np.where(usual, near, 0.0))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sgi.stats.intervals import Interval, normal_quantile, percentile_interval, wilson_ends
-from sgi.stats.judge_evidence import GOOD_FROM, TRUSTED_ABOVE, VILLE, log_evidence, log_threshold
+from sgi.stats.judge_evidence import GOOD_FROM, TRUSTED_ABOVE, VILLE, log_evidence, needed_evidence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -122,7 +122,7 @@ def judge_trust(counts: LabelCounts, share_yes: float) -> JudgeTrust:
     Raises:
         ValueError: a count is negative, a share outside [0, 1], or a label has a verdict that no row has.
 
-    Source: `log_evidence`, `log_threshold`.
+    Source: `log_evidence`, `needed_evidence`.
 
     >>> trust = judge_trust(LabelCounts(19, 1, 19, 1), 0.5)
     >>> trust.verdict, round(trust.balanced_accuracy.value, 2)
@@ -135,8 +135,8 @@ def judge_trust(counts: LabelCounts, share_yes: float) -> JudgeTrust:
     else:
         # With BA ≥ 0.9, at most 1 in 5 rows of a class has the wrong verdict.
         found, opposed = -math.inf, math.log(5.0) * (counts.wrong_yes + counts.wrong_no)
-    needed = float(log_threshold(table, share_yes))
-    verdict, reason = _verdict(counts, found - needed, opposed)
+    needed = float(needed_evidence(table, share_yes))
+    verdict, reason = _verdict(counts, found - math.log(needed), opposed, one_verdict=share_yes in {0, 1})
     more = _further_labels(counts, share_yes) if verdict == "NEED" and 0 < share_yes < 1 else None
     return JudgeTrust(
         verdict,
@@ -144,7 +144,7 @@ def judge_trust(counts: LabelCounts, share_yes: float) -> JudgeTrust:
         reason,
         **_estimates(counts, share_yes),
         evidence_for=math.exp(min(found, 700.0)),
-        needed_for=math.exp(needed),
+        needed_for=needed,
         evidence_against=math.exp(min(opposed, 700.0)),
     )
 
@@ -163,7 +163,7 @@ def _check(counts: LabelCounts, share_yes: float) -> None:
 
 
 def _verdict(
-    counts: LabelCounts, surplus: float, opposed: float
+    counts: LabelCounts, surplus: float, opposed: float, *, one_verdict: bool
 ) -> tuple[Literal["TRUSTED", "NOT TRUSTED", "NEED"], str]:
     if counts.labelled < MIN_LABELS:
         some = "1 label" if counts.labelled == 1 else f"{counts.labelled} labels"
@@ -175,22 +175,24 @@ def _verdict(
         return "TRUSTED", f"The balanced accuracy is above {TRUSTED_ABOVE}, with an error of at most 5 %."
     if opposed >= math.log(VILLE):
         return "NOT TRUSTED", f"The balanced accuracy is below {GOOD_FROM}, with an error of at most 5 %."
+    if one_verdict:
+        return "NEED", f"The judge gives every row the verdict {'yes' if counts.yes else 'no'}."
     return "NEED", f"The balanced accuracy is not yet shown to be above {TRUSTED_ABOVE} or below {GOOD_FROM}."
 
 
 def _further_labels(counts: LabelCounts, share_yes: float) -> int | None:
     """Return how many further labels of random rows give a verdict, if they agree like those so far.
 
-    The rates are shrunk towards ¾ by one label. The steps are 1 up to 100 labels, and 5 beyond.
+    The rates are shrunk towards 0.9 by one label. The steps are 1 up to 40 labels, 2 to 120, and 10 beyond.
     """
     table = _table(counts)
-    ppv, npv = (counts.right_yes + 0.75) / (counts.yes + 1), (counts.right_no + 0.75) / (counts.no + 1)
-    steps = np.concatenate([np.arange(1, 101), np.arange(105, MAX_MORE + 1, 5)])
+    ppv, npv = (counts.right_yes + 0.9) / (counts.yes + 1), (counts.right_no + 0.9) / (counts.no + 1)
+    steps = np.concatenate([np.arange(1, 41), np.arange(42, 121, 2), np.arange(130, MAX_MORE + 1, 10)])
     per_label = np.array(
         [share_yes * ppv, share_yes * (1 - ppv), (1 - share_yes) * npv, (1 - share_yes) * (1 - npv)]
     )
     later = table + steps[:, None] * per_label
-    decided = (log_evidence(later, share_yes) >= log_threshold(later, share_yes)) | (
+    decided = (log_evidence(later, share_yes) >= np.log(needed_evidence(later, share_yes))) | (
         log_evidence(later, share_yes, against=True) >= math.log(VILLE)
     )
     enough = np.flatnonzero(decided & (steps + counts.labelled >= MIN_LABELS))
