@@ -10,7 +10,17 @@ from __future__ import annotations
 
 import argparse
 
-from simulations import audits, calibrations, changes, comparisons, margins, means, rankings, sample_sizes
+from simulations import (
+    audits,
+    calibrations,
+    changes,
+    comparisons,
+    margins,
+    means,
+    probes,
+    rankings,
+    sample_sizes,
+)
 
 SIMULATIONS = {
     "means": means,
@@ -21,6 +31,7 @@ SIMULATIONS = {
     "calibrations": calibrations,
     "sample_sizes": sample_sizes,
     "audits": audits,
+    "probes": probes,
 }
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from sgi.analysis.audit.probe_texts import PROBES
 from sgi.engine.run_options import MAX_REPEAT
 from sgi.kernel.errors import SgiError, UnknownNameError
-from sgi.stats.exact_tests import binomial_tail, sign_flip_p
 from sgi.stats.intervals import interval_or_none, normal_quantile
 from sgi.stats.means import mean_interval
 from sgi.stats.paired_tests import holm, paired_differences
+from sgi.stats.permutation_tests import binomial_tail, sign_flip_p
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,8 @@ ERROR = 0.05
 """The share of unbiased judges that any probe flags, at most."""
 SIZE = 0.1
 """The difference that the number of rows is chosen for, as a share of the metric's scale."""
+RELEVANT = 0.02
+"""The least difference that is flagged, as a share of the scale: any text moves a continuous score a bit."""
 TOLERANCE = 0.05
 """The share of verdicts that may change when a request is repeated."""
 MIN_ROWS = 40
@@ -82,8 +84,9 @@ class Probe:
         flips_interval: its 95 % interval.
         p: the p-value of no effect; for ``repeat``, of at most `TOLERANCE` flips.
         p_holm: p with Holm's correction for the probes that were run.
-        flagged: whether p_holm is at most `ERROR`.
-        detectable: the difference that 95 % of such probes find; for ``repeat``, the share of flips.
+        flagged: whether p_holm is at most `ERROR` and the difference is at least `RELEVANT`.
+        detectable: the difference that 95 % of such probes find, also if it turns some rows wholly and leaves
+            the others; a shift of all rows is found sooner. For ``repeat``, the share of flips.
         says: the result in one sentence.
     """
 
@@ -150,7 +153,7 @@ class _Pairs:
 
 @dataclass
 class _Audit:
-    """What the probes of an audit share; ``rate`` is the largest number of calls per row so far, without shared ones."""
+    """What the probes of an audit share; ``rate`` is the largest number of calls per row so far."""
 
     score: ScoreSamples
     is_pass: Verdict
@@ -237,10 +240,11 @@ async def run_probes(
 
     * p: `sign_flip_p` of the differences of scores; for ``repeat``, the binomial tail of the number of
       changed verdicts, for a share of `TOLERANCE`. So an unbiased judge, also one with noise that is equal
-      in both arms, is flagged by any probe in at most 5 % of audits (Holm).
+      in both arms, is flagged by any probe in at most 5 % of audits (Holm); simulations are in
+      docs/internals/results/probes.md.
     * rows: at least `MIN_ROWS`; then as many as a difference of `SIZE` needs for a power of 95 %, from the
       absolute differences so far, if ``max_calls`` allows them. The signs do not matter for this number, so p
-      stays exact. ``repeat`` uses up to 150 rows.
+      stays valid. ``repeat`` uses up to 150 rows.
 
     Args:
         score: scores samples.
@@ -269,7 +273,7 @@ async def run_probes(
     ]
     adjusted = holm([result.p for result in results])
     return tuple(
-        _judged(result, p) if result.status == "ok" else result
+        _judged(result, p, audit.width) if result.status == "ok" else result
         for result, p in zip(results, adjusted, strict=True)
     )
 
@@ -307,29 +311,37 @@ async def _probe(audit: _Audit, name: str, rows: Sequence[Arms]) -> Probe:
     return Probe.missing(name, reason, rows=pairs.table().shape[1], calls=pairs.calls)
 
 
-def _judged(probe: Probe, p_holm: float | None) -> Probe:
-    flagged = p_holm is not None and p_holm <= ERROR
-    return replace(probe, p_holm=p_holm, flagged=flagged, says=_sentence(probe, flagged=flagged))
+def _judged(probe: Probe, p_holm: float | None, width: float) -> Probe:
+    """Add Holm's correction, and what follows from it."""
+    least = 0.0 if probe.name == "repeat" else RELEVANT * width
+    shown = p_holm is not None and p_holm <= ERROR
+    flagged = shown and abs(probe.difference or 0.0) >= least
+    says = (
+        _of_flips(probe, shown=shown) if probe.name == "repeat" else _of_difference(probe, least, shown=shown)
+    )
+    return replace(probe, p_holm=p_holm, flagged=flagged, says=says)
 
 
-def _sentence(probe: Probe, *, flagged: bool) -> str:
-    """Say what the probe found."""
-    subject, found = PROBES[probe.name].subject, probe.detectable or 0.0
-    if probe.name == "repeat":
-        share, ends = probe.flips or 0.0, probe.flips_interval
-        shown = f" [{ends.low:.0%}, {ends.high:.0%}]" if ends else ""
-        changed = f"{subject} changes {share:.0%} of the verdicts{shown}; {TOLERANCE:.0%} are tolerated"
-        return f"{changed}." if flagged else f"{changed}, and {found:.0%} would be found."
-    difference = probe.difference or 0.0
-    if not flagged:
-        return f"{subject} has no effect that {probe.rows} rows show; {found:.2g} would be found."
-    ends = probe.interval
-    shown = ""
+def _of_flips(probe: Probe, *, shown: bool) -> str:
+    ends = probe.flips_interval
+    interval = f" [{ends.low:.0%}, {ends.high:.0%}]" if ends else ""
+    changed = f"{PROBES[probe.name].subject} changes {probe.flips or 0.0:.0%} of the verdicts{interval}"
+    found = "" if shown else f", and {probe.detectable or 0.0:.0%} would be found"
+    return f"{changed}; {TOLERANCE:.0%} are tolerated{found}."
+
+
+def _of_difference(probe: Probe, least: float, *, shown: bool) -> str:
+    subject, ends, difference = PROBES[probe.name].subject, probe.interval, probe.difference or 0.0
+    if not shown:
+        found = f"{probe.detectable or 0.0:.2g} would be found"
+        return f"{subject} has no effect that {probe.rows} rows show; {found}."
+    interval = ""
     if ends:
-        low, high = sorted((abs(ends.low), abs(ends.high))) if ends.low * ends.high >= 0 else (*ends,)
-        shown = f" [{low:.2f}, {high:.2f}]"
+        low, high = (ends.low, ends.high) if difference > 0 else (-ends.high, -ends.low)
+        interval = f" [{low:.2f}, {high:.2f}]"
     verb = "raises" if difference > 0 else "lowers"
-    return f"{subject} {verb} the score by {abs(difference):.2f}{shown}."
+    small = "" if abs(difference) >= least else f", less than {least:.2g}, so it is not flagged"
+    return f"{subject} {verb} the score by {abs(difference):.2f}{interval}{small}."
 
 
 def _quantiles(tests: int) -> float:
@@ -337,24 +349,20 @@ def _quantiles(tests: int) -> float:
     return (normal_quantile(1 - ERROR / tests) + normal_quantile(2 * _POWER - 1)) ** 2
 
 
-def _moments(gaps: Floats, width: float) -> tuple[float, float]:
-    """Return the mean square of the differences, and the size of a typical one; no sign matters."""
-    square = float(np.mean(gaps**2)) if len(gaps) else 0.0
-    return square, square / float(np.mean(np.abs(gaps))) if square else width
-
-
 def _rows_needed(pairs: Floats, width: float, tests: int) -> int:
-    """Return the rows with which a difference of `SIZE` is found: z²·(noise + the changes it adds)/size²."""
-    square, step = _moments(pairs[1] - pairs[0], width)
-    size = SIZE * width
-    return math.ceil(_quantiles(tests) * (square + size * step) / size**2)
+    """Return the rows with which a difference of `SIZE` is found, also if it turns a tenth of them wholly.
+
+    n = z²·(noise + size·width)/size², with the mean square of the differences so far as the noise.
+    """
+    noise, size = float(np.mean((pairs[1] - pairs[0]) ** 2)), SIZE * width
+    return math.ceil(_quantiles(tests) * (noise + size * width) / size**2)
 
 
 def _detectable(gaps: Floats, width: float, tests: int) -> float:
-    """Return the difference s with n·s² = z²·(noise + s·step − s²), at most the width of the scale."""
-    (square, step), z, n = _moments(gaps, width), _quantiles(tests), len(gaps)
-    root = math.sqrt((z * step) ** 2 + 4 * (n + z) * z * square)
-    return min(width, (z * step + root) / (2 * (n + z)))
+    """Return the difference s with n·s² = z²·(noise + s·width − s²), at most the width of the scale."""
+    noise, z, n = float(np.mean(gaps**2)), _quantiles(tests), len(gaps)
+    root = math.sqrt((z * width) ** 2 + 4 * (n + z) * z * noise)
+    return min(width, (z * width + root) / (2 * (n + z)))
 
 
 def _detectable_flips(n: int, tests: int) -> float:

@@ -1,4 +1,4 @@
-"""Exact tests: signs of paired differences, an old reply among new ones, and a binomial tail."""
+"""Permutation tests with known distributions: signs of differences, an old reply among new ones; a tail."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ _STEPS = 100
 
 
 def sign_flip_p(differences: ArrayLike) -> float:
-    r"""Return the two-sided p of paired differences whose signs are random.
+    r"""Return the two-sided mid-p of paired differences whose signs are random.
 
-    The sum of the differences is compared with its distribution over all :math:`2^n` choices of their signs.
-    For differences of −1, 0 and 1 this is the exact test of McNemar. The test is exact for exchangeable arms,
-    also if the number of pairs was chosen from the absolute differences. Differences are rounded to 1 % of
+    The sum of the differences is compared with its distribution over all :math:`2^n` choices of their signs;
+    half of the probability of the observed sum counts. For differences of −1, 0 and 1 this is McNemar's
+    mid-p test. The number of pairs may depend on the absolute differences. Differences are rounded to 1 % of
     the largest one. Without a difference, p is 1.
 
-    Source: Fisher (1935), The Design of Experiments, §21; Pitman (1937), J. R. Stat. Soc. Suppl. 4.
+    Source: Pitman (1937), J. R. Stat. Soc. Suppl. 4 (random signs); Fagerland, Lydersen and Laake (2013), BMC
+    Med. Res. Methodol. 13 (mid-p of McNemar's test).
 
     >>> sign_flip_p([1, 1, 1, 1, 1, 0, 0]), sign_flip_p([0.0, 0.0])
-    (0.0625, 1.0)
+    (0.03125, 1.0)
     """
     gaps = np.asarray(differences, dtype=np.float64)
     sizes = _on_grid(np.abs(gaps))
@@ -34,26 +35,28 @@ def sign_flip_p(differences: ArrayLike) -> float:
     return min(1.0, 2 * _tail(sums, max(up, int(sizes.sum()) - up)))
 
 
-def old_reply_p(replies: ArrayLike, *, shift: float = 0.1) -> float:
+def old_reply_p(replies: ArrayLike, *, shift: float = 0.2) -> float:
     r"""Return the p of the hypothesis that the first reply of each row is exchangeable with the others.
 
     Two tests with permutations within rows: whether the first reply is farther from the others than they are
     from each other, and whether it is higher or lower (two-sided). p is the smaller one of
-    :math:`p_1/(1 - s)` and :math:`p_2/s`, for s = ``shift``. Both are exact, so p is valid. ``replies`` has
-    the shape (n, k); values are rounded to 1 % of the largest range of a row. If all replies of each row are
-    equal, p is 1.
+    :math:`p_1/(1 - s)` and :math:`p_2/s`, for s = ``shift``. Both are mid-p. ``replies`` has the shape
+    (n, k); values are rounded to 1 % of the largest range of a row. If all replies of each row are equal, p
+    is 1.
 
-    Source: Good (2005), Permutation, Parametric and Bootstrap Tests of Hypotheses, ch. 3 (permutations within
-    blocks); the weights are a choice of this package.
+    Source: Good (2005), Permutation, Parametric and Bootstrap Tests of Hypotheses (permutations within
+    blocks); Lancaster (1961), J. Am. Stat. Assoc. 56 (mid-p); the weights are a choice of this package.
 
     >>> same, changed = [[1, 1, 1]] * 20, [[0, 1, 1]] * 6
     >>> round(old_reply_p(same + changed), 4), old_reply_p(same)
-    (0.0015, 1.0)
+    (0.0009, 1.0)
     """
     values = np.asarray(replies, dtype=np.float64)
     distances = np.abs(values[:, :, None] - values[:, None, :]).sum(axis=2)
     farther = _on_grid(distances - distances.min(axis=1, keepdims=True))
     higher = _on_grid(values - values.min(axis=1, keepdims=True))
+    if not higher.any():
+        return 1.0
     lower = higher.max(axis=1, keepdims=True) - higher
     p_farther, p_higher, p_lower = (_tail(each, int(each[:, 0].sum())) for each in (farther, higher, lower))
     return min(1.0, p_farther / (1 - shift), 2 * min(p_higher, p_lower) / shift)
@@ -65,7 +68,10 @@ def binomial_tail(count: int, n: int, share: float) -> float:
     >>> binomial_tail(2, 2, 0.5), binomial_tail(0, 9, 0.1)
     (0.25, 1.0)
     """
-    return min(1.0, sum(math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(count, n + 1)))
+    few = count <= n * share  # the shorter sum, which is also exact for 0
+    ks = range(count) if few else range(count, n + 1)
+    chance = sum(math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in ks)
+    return max(0.0, 1.0 - chance) if few else chance
 
 
 def _on_grid(values: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -78,11 +84,11 @@ def _on_grid(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _tail(choices: NDArray[np.int64], observed: int) -> float:
-    """Return P(S ≥ observed) for the sum S of one random entry of each row."""
+    """Return P(S > observed) + P(S = observed)/2, for the sum S of one random entry of each row."""
     chances = np.ones(1)
     for row in choices[choices.any(axis=1)]:
         more = np.zeros(len(chances) + int(row.max()))
         for step in row:
             more[step : step + len(chances)] += chances / len(row)
         chances = more
-    return min(1.0, float(chances[observed:].sum()))
+    return float(chances[observed + 1 :].sum() + chances[observed] / 2)
