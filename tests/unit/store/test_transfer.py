@@ -66,6 +66,8 @@ def fill(database):
             for run in ("r1", "gone")
         ]
         insert_rows(connection, schema.gates, looks)
+        audit = ("0b", "ab12", encode_text(HOSTILE), "gone", "NEED", encode_json({HOSTILE: 1}), "2026-01-01")
+        insert_rows(connection, schema.audits, [audit])
         label = (encode_text(HOSTILE), "q1", "0f", "Ada", None, encode_text(HOSTILE), False, "2026-01-01")
         insert_rows(connection, schema.human_labels, [label])
         notes = [("0a", encode_text(HOSTILE), "2026-01-01T00:00:00", encode_text(HOSTILE))]
