@@ -34,28 +34,33 @@ def sign_flip_p(differences: ArrayLike) -> float:
     return min(1.0, 2 * _tail(sums, max(up, int(sizes.sum()) - up)))
 
 
-def old_reply_p(replies: ArrayLike, *, shift: float = 0.1) -> float:
+def old_reply_p(replies: ArrayLike, *, shift: float = 0.2) -> float:
     r"""Return the p of the hypothesis that the first reply of each row is exchangeable with the others.
 
     Two tests with permutations within rows: whether the first reply is farther from the others than they are
     from each other, and whether it is higher or lower (two-sided). p is the smaller one of
-    :math:`p_1/(1 - s)` and :math:`p_2/s`, for s = ``shift``. Both are exact, so p is valid. ``replies`` has
+    :math:`p_1/(1 - s)` and :math:`p_2/s`, for s = ``shift``. Both are mid-p: they count half of the
+    probability of the observed sum, since exact tests of few changed rows reject too rarely. ``replies`` has
     the shape (n, k); values are rounded to 1 % of the largest range of a row. If all replies of each row are
     equal, p is 1.
 
-    Source: Good (2005), Permutation, Parametric and Bootstrap Tests of Hypotheses, ch. 3 (permutations within
-    blocks); the weights are a choice of this package.
+    Source: Good (2005), Permutation, Parametric and Bootstrap Tests of Hypotheses (permutations within
+    blocks); Lancaster (1961), J. Am. Stat. Assoc. 56 (mid-p); the weights are a choice of this package.
 
     >>> same, changed = [[1, 1, 1]] * 20, [[0, 1, 1]] * 6
     >>> round(old_reply_p(same + changed), 4), old_reply_p(same)
-    (0.0015, 1.0)
+    (0.0009, 1.0)
     """
     values = np.asarray(replies, dtype=np.float64)
     distances = np.abs(values[:, :, None] - values[:, None, :]).sum(axis=2)
     farther = _on_grid(distances - distances.min(axis=1, keepdims=True))
     higher = _on_grid(values - values.min(axis=1, keepdims=True))
+    if not higher.any():
+        return 1.0
     lower = higher.max(axis=1, keepdims=True) - higher
-    p_farther, p_higher, p_lower = (_tail(each, int(each[:, 0].sum())) for each in (farther, higher, lower))
+    p_farther, p_higher, p_lower = (
+        _tail(each, int(each[:, 0].sum()), of_observed=0.5) for each in (farther, higher, lower)
+    )
     return min(1.0, p_farther / (1 - shift), 2 * min(p_higher, p_lower) / shift)
 
 
@@ -65,7 +70,10 @@ def binomial_tail(count: int, n: int, share: float) -> float:
     >>> binomial_tail(2, 2, 0.5), binomial_tail(0, 9, 0.1)
     (0.25, 1.0)
     """
-    return min(1.0, sum(math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(count, n + 1)))
+    few = count <= n * share  # the shorter sum, which is also exact for 0
+    ks = range(count) if few else range(count, n + 1)
+    chance = sum(math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in ks)
+    return max(0.0, 1.0 - chance) if few else chance
 
 
 def _on_grid(values: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -77,12 +85,12 @@ def _on_grid(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.asarray(steps // np.gcd.reduce(steps, axis=None), dtype=np.int64)
 
 
-def _tail(choices: NDArray[np.int64], observed: int) -> float:
-    """Return P(S ≥ observed) for the sum S of one random entry of each row."""
+def _tail(choices: NDArray[np.int64], observed: int, *, of_observed: float = 1.0) -> float:
+    """Return P(S > observed) + a part of P(S = observed), for the sum S of one random entry of each row."""
     chances = np.ones(1)
     for row in choices[choices.any(axis=1)]:
         more = np.zeros(len(chances) + int(row.max()))
         for step in row:
             more[step : step + len(chances)] += chances / len(row)
         chances = more
-    return min(1.0, float(chances[observed:].sum()))
+    return float(chances[observed + 1 :].sum() + of_observed * chances[observed])

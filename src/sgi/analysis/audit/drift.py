@@ -98,7 +98,8 @@ async def measure_drift(
     r"""Score rows of an earlier run twice, and test whether the stored scores are unlike the new ones.
 
     If the judge is the same, the stored score of a row and its two new ones are exchangeable, however noisy
-    the judge is. `old_reply_p` tests this; a stable judge is called drifted in at most 5 % of comparisons.
+    the judge is. `old_reply_p` tests this; simulated, a stable judge is called drifted in at most 5 % of
+    comparisons (docs/internals/results/probes.md).
 
     Args:
         score: scores samples with the present judge.

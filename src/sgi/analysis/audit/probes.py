@@ -150,7 +150,7 @@ class _Pairs:
 
 @dataclass
 class _Audit:
-    """What the probes of an audit share; ``rate`` is the largest number of calls per row so far, without shared ones."""
+    """What the probes of an audit share; ``rate`` is the largest number of calls per row so far."""
 
     score: ScoreSamples
     is_pass: Verdict
