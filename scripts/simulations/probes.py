@@ -39,8 +39,8 @@ PASS = 0.5
 NOISES = (0.02, 0.05)
 SIZES = (0.1, 0.15, 0.2, 0.25)
 FLIPS = (0.1, 0.15, 0.2)
-PLANTED = ("format", "instruction")
-"""The probes with a planted bias: one shares the unchanged rows with others, one shares nothing."""
+PLANTED = "instruction"
+"""The probe with a planted bias: it shares no request with others, so it has the fewest rows."""
 _SEED = 11
 
 
@@ -176,9 +176,14 @@ def _clean(sets: int) -> Iterator[list[str]]:
 def _biased(sets: int) -> Iterator[list[str]]:
     for name, metric in METRICS.items():
         for noise in NOISES:
-            for probe in PLANTED:
-                found = [audits(sets, metric, noise=noise, probe=probe, bias=size) for size in SIZES]
-                yield [name, percent(noise), probe, *(percent(one.flags[probe] / sets) for one in found)]
+            found = [audits(sets, metric, noise=noise, probe=PLANTED, bias=size) for size in SIZES]
+            rows = min(one.rows[PLANTED] for one in found)
+            yield [
+                name,
+                percent(noise),
+                f"{rows:.0f}",
+                *(percent(one.flags[PLANTED] / sets) for one in found),
+            ]
 
 
 def _repeats(sets: int) -> Iterator[list[str]]:
@@ -207,7 +212,9 @@ def tables(sets: int) -> Iterator[str]:
         ("metric", "verdicts that a repeat changes", "flagged", f"rows of {', '.join(PROBES)}"),
         _clean(sets),
     )
-    yield section("Biased judges: the bias is found", ("metric", "noise", "probe", *found), _biased(sets))
+    yield section(
+        f"Biased judges: the bias of `{PLANTED}` is found", ("metric", "noise", "rows", *found), _biased(sets)
+    )
     shares = [f"{flips:.0%} change" for flips in FLIPS]
     yield section(
         "Judges whose verdicts change when a request is repeated", ("metric", *shares), _repeats(sets)

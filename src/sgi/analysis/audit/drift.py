@@ -11,7 +11,7 @@ import numpy as np
 
 from sgi.analysis.audit.probes import FIRST_REPEAT, MAX_LOST, MIN_ROWS, Verdict
 from sgi.kernel.errors import SgiError, UnknownNameError
-from sgi.stats.exact_tests import old_reply_p
+from sgi.stats.permutation_tests import old_reply_p
 from sgi.stats.intervals import interval_or_none
 from sgi.stats.means import mean_interval
 from sgi.stats.paired_tests import paired_differences

@@ -12,7 +12,7 @@ import numpy as np
 from sgi.analysis.audit.probe_texts import PROBES
 from sgi.engine.run_options import MAX_REPEAT
 from sgi.kernel.errors import SgiError, UnknownNameError
-from sgi.stats.exact_tests import binomial_tail, sign_flip_p
+from sgi.stats.permutation_tests import binomial_tail, sign_flip_p
 from sgi.stats.intervals import interval_or_none, normal_quantile
 from sgi.stats.means import mean_interval
 from sgi.stats.paired_tests import holm, paired_differences
@@ -237,10 +237,11 @@ async def run_probes(
 
     * p: `sign_flip_p` of the differences of scores; for ``repeat``, the binomial tail of the number of
       changed verdicts, for a share of `TOLERANCE`. So an unbiased judge, also one with noise that is equal
-      in both arms, is flagged by any probe in at most 5 % of audits (Holm).
+      in both arms, is flagged by any probe in at most 5 % of audits (Holm); simulations are in
+      docs/internals/results/probes.md.
     * rows: at least `MIN_ROWS`; then as many as a difference of `SIZE` needs for a power of 95 %, from the
       absolute differences so far, if ``max_calls`` allows them. The signs do not matter for this number, so p
-      stays exact. ``repeat`` uses up to 150 rows.
+      stays valid. ``repeat`` uses up to 150 rows.
 
     Args:
         score: scores samples.

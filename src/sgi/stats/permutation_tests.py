@@ -1,4 +1,4 @@
-"""Exact tests: signs of paired differences, an old reply among new ones, and a binomial tail."""
+"""Permutation tests with known distributions: signs of differences, an old reply among new ones; a tail."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ _STEPS = 100
 
 
 def sign_flip_p(differences: ArrayLike) -> float:
-    r"""Return the two-sided p of paired differences whose signs are random.
+    r"""Return the two-sided mid-p of paired differences whose signs are random.
 
-    The sum of the differences is compared with its distribution over all :math:`2^n` choices of their signs.
-    For differences of −1, 0 and 1 this is the exact test of McNemar. The test is exact for exchangeable arms,
-    also if the number of pairs was chosen from the absolute differences. Differences are rounded to 1 % of
+    The sum of the differences is compared with its distribution over all :math:`2^n` choices of their signs;
+    half of the probability of the observed sum counts. For differences of −1, 0 and 1 this is McNemar's
+    mid-p test. The number of pairs may depend on the absolute differences. Differences are rounded to 1 % of
     the largest one. Without a difference, p is 1.
 
-    Source: Fisher (1935), The Design of Experiments, §21; Pitman (1937), J. R. Stat. Soc. Suppl. 4.
+    Source: Pitman (1937), J. R. Stat. Soc. Suppl. 4 (random signs); Fagerland, Lydersen and Laake (2013), BMC
+    Med. Res. Methodol. 13 (mid-p of McNemar's test).
 
     >>> sign_flip_p([1, 1, 1, 1, 1, 0, 0]), sign_flip_p([0.0, 0.0])
-    (0.0625, 1.0)
+    (0.03125, 1.0)
     """
     gaps = np.asarray(differences, dtype=np.float64)
     sizes = _on_grid(np.abs(gaps))
@@ -39,10 +40,9 @@ def old_reply_p(replies: ArrayLike, *, shift: float = 0.2) -> float:
 
     Two tests with permutations within rows: whether the first reply is farther from the others than they are
     from each other, and whether it is higher or lower (two-sided). p is the smaller one of
-    :math:`p_1/(1 - s)` and :math:`p_2/s`, for s = ``shift``. Both are mid-p: they count half of the
-    probability of the observed sum, since exact tests of few changed rows reject too rarely. ``replies`` has
-    the shape (n, k); values are rounded to 1 % of the largest range of a row. If all replies of each row are
-    equal, p is 1.
+    :math:`p_1/(1 - s)` and :math:`p_2/s`, for s = ``shift``. Both are mid-p. ``replies`` has the shape
+    (n, k); values are rounded to 1 % of the largest range of a row. If all replies of each row are equal, p
+    is 1.
 
     Source: Good (2005), Permutation, Parametric and Bootstrap Tests of Hypotheses (permutations within
     blocks); Lancaster (1961), J. Am. Stat. Assoc. 56 (mid-p); the weights are a choice of this package.
@@ -58,9 +58,7 @@ def old_reply_p(replies: ArrayLike, *, shift: float = 0.2) -> float:
     if not higher.any():
         return 1.0
     lower = higher.max(axis=1, keepdims=True) - higher
-    p_farther, p_higher, p_lower = (
-        _tail(each, int(each[:, 0].sum()), of_observed=0.5) for each in (farther, higher, lower)
-    )
+    p_farther, p_higher, p_lower = (_tail(each, int(each[:, 0].sum())) for each in (farther, higher, lower))
     return min(1.0, p_farther / (1 - shift), 2 * min(p_higher, p_lower) / shift)
 
 
@@ -85,12 +83,12 @@ def _on_grid(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.asarray(steps // np.gcd.reduce(steps, axis=None), dtype=np.int64)
 
 
-def _tail(choices: NDArray[np.int64], observed: int, *, of_observed: float = 1.0) -> float:
-    """Return P(S > observed) + a part of P(S = observed), for the sum S of one random entry of each row."""
+def _tail(choices: NDArray[np.int64], observed: int) -> float:
+    """Return P(S > observed) + P(S = observed)/2, for the sum S of one random entry of each row."""
     chances = np.ones(1)
     for row in choices[choices.any(axis=1)]:
         more = np.zeros(len(chances) + int(row.max()))
         for step in row:
             more[step : step + len(chances)] += chances / len(row)
         chances = more
-    return float(chances[observed + 1 :].sum() + of_observed * chances[observed])
+    return float(chances[observed + 1 :].sum() + chances[observed] / 2)
