@@ -11,10 +11,10 @@ import numpy as np
 
 from sgi.analysis.audit.probes import FIRST_REPEAT, MAX_LOST, MIN_ROWS, Verdict
 from sgi.kernel.errors import SgiError, UnknownNameError
-from sgi.stats.permutation_tests import old_reply_p
 from sgi.stats.intervals import interval_or_none
 from sgi.stats.means import mean_interval
 from sgi.stats.paired_tests import paired_differences
+from sgi.stats.permutation_tests import old_reply_p
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,10 +12,10 @@ import numpy as np
 from sgi.analysis.audit.probe_texts import PROBES
 from sgi.engine.run_options import MAX_REPEAT
 from sgi.kernel.errors import SgiError, UnknownNameError
-from sgi.stats.permutation_tests import binomial_tail, sign_flip_p
 from sgi.stats.intervals import interval_or_none, normal_quantile
 from sgi.stats.means import mean_interval
 from sgi.stats.paired_tests import holm, paired_differences
+from sgi.stats.permutation_tests import binomial_tail, sign_flip_p
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +83,8 @@ class Probe:
         p: the p-value of no effect; for ``repeat``, of at most `TOLERANCE` flips.
         p_holm: p with Holm's correction for the probes that were run.
         flagged: whether p_holm is at most `ERROR`.
-        detectable: the difference that 95 % of such probes find; for ``repeat``, the share of flips.
+        detectable: the difference that 95 % of such probes find, also if it turns some rows wholly and leaves
+            the others; a shift of all rows is found sooner. For ``repeat``, the share of flips.
         says: the result in one sentence.
     """
 
@@ -338,24 +339,20 @@ def _quantiles(tests: int) -> float:
     return (normal_quantile(1 - ERROR / tests) + normal_quantile(2 * _POWER - 1)) ** 2
 
 
-def _moments(gaps: Floats, width: float) -> tuple[float, float]:
-    """Return the mean square of the differences, and the size of a typical one; no sign matters."""
-    square = float(np.mean(gaps**2)) if len(gaps) else 0.0
-    return square, square / float(np.mean(np.abs(gaps))) if square else width
-
-
 def _rows_needed(pairs: Floats, width: float, tests: int) -> int:
-    """Return the rows with which a difference of `SIZE` is found: z²·(noise + the changes it adds)/size²."""
-    square, step = _moments(pairs[1] - pairs[0], width)
-    size = SIZE * width
-    return math.ceil(_quantiles(tests) * (square + size * step) / size**2)
+    """Return the rows with which a difference of `SIZE` is found, also if it turns a tenth of them wholly.
+
+    n = z²·(noise + size·width)/size², with the mean square of the differences so far as the noise.
+    """
+    noise, size = float(np.mean((pairs[1] - pairs[0]) ** 2)), SIZE * width
+    return math.ceil(_quantiles(tests) * (noise + size * width) / size**2)
 
 
 def _detectable(gaps: Floats, width: float, tests: int) -> float:
-    """Return the difference s with n·s² = z²·(noise + s·step − s²), at most the width of the scale."""
-    (square, step), z, n = _moments(gaps, width), _quantiles(tests), len(gaps)
-    root = math.sqrt((z * step) ** 2 + 4 * (n + z) * z * square)
-    return min(width, (z * step + root) / (2 * (n + z)))
+    """Return the difference s with n·s² = z²·(noise + s·width − s²), at most the width of the scale."""
+    noise, z, n = float(np.mean(gaps**2)), _quantiles(tests), len(gaps)
+    root = math.sqrt((z * width) ** 2 + 4 * (n + z) * z * noise)
+    return min(width, (z * width + root) / (2 * (n + z)))
 
 
 def _detectable_flips(n: int, tests: int) -> float:

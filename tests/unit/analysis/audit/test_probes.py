@@ -123,7 +123,7 @@ class Rule:
         return float(int(sample.id[1:]) % 2) if changed is None else float(changed)
 
 
-SAMPLES = [Sample(**row) for row in rows(200)]
+SAMPLES = [Sample(**row) for row in rows(300)]
 
 
 def probe_with(score, name, samples=SAMPLES, **options):
@@ -174,20 +174,20 @@ def test_a_lower_score_passes_where_lower_is_better():
     assert judged[0].flips == judged[0].difference
 
 
-def test_small_noise_needs_fewer_rows():
+def test_noise_needs_more_rows():
     def noisy(sample, _):
-        return 0.5 + 0.01 * (((INSTRUCTED in sample.response) + int(sample.id[1:])) % 3)
+        return (len(sample.response.split()) + int(sample.id[1:])) % 3 > 0
 
-    probe = probe_with(Rule(noisy), "instruction")
-    assert (probe.status, probe.rows) == ("ok", MIN_ROWS)
-    assert probe.detectable < 0.1
+    still, loud = (probe_with(Rule(change, calls=0), "name") for change in (lambda *_: None, noisy))
+    assert MIN_ROWS < still.rows < loud.rows
+    assert still.detectable == pytest.approx(0.1, abs=0.02)
 
 
 def test_rows_of_a_cluster_count_once():
     score = Rule()
-    probe = probe_with(score, "instruction", clusters=np.arange(200) // 4)
+    probe = probe_with(score, "instruction", clusters=np.arange(300) // 6)
     assert probe.rows == 50
-    assert len({int(name[1:]) // 4 for name, _ in score.asked}) == 50
+    assert len({int(name[1:]) // 6 for name, _ in score.asked}) == 50
 
 
 @pytest.mark.parametrize(
