@@ -4,8 +4,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from sgi.stats.permutation_tests import binomial_tail, old_reply_p, sign_flip_p
 from sgi.stats.paired_tests import mcnemar
+from sgi.stats.permutation_tests import binomial_tail, old_reply_p, sign_flip_p
 
 
 @pytest.mark.parametrize("seed", range(4))

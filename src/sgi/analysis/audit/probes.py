@@ -33,6 +33,8 @@ ERROR = 0.05
 """The share of unbiased judges that any probe flags, at most."""
 SIZE = 0.1
 """The difference that the number of rows is chosen for, as a share of the metric's scale."""
+RELEVANT = 0.02
+"""The least difference that is flagged, as a share of the scale: any text moves a continuous score a bit."""
 TOLERANCE = 0.05
 """The share of verdicts that may change when a request is repeated."""
 MIN_ROWS = 40
@@ -82,7 +84,7 @@ class Probe:
         flips_interval: its 95 % interval.
         p: the p-value of no effect; for ``repeat``, of at most `TOLERANCE` flips.
         p_holm: p with Holm's correction for the probes that were run.
-        flagged: whether p_holm is at most `ERROR`.
+        flagged: whether p_holm is at most `ERROR` and the difference is at least `RELEVANT`.
         detectable: the difference that 95 % of such probes find, also if it turns some rows wholly and leaves
             the others; a shift of all rows is found sooner. For ``repeat``, the share of flips.
         says: the result in one sentence.
@@ -271,7 +273,7 @@ async def run_probes(
     ]
     adjusted = holm([result.p for result in results])
     return tuple(
-        _judged(result, p) if result.status == "ok" else result
+        _judged(result, p, audit.width) if result.status == "ok" else result
         for result, p in zip(results, adjusted, strict=True)
     )
 
@@ -309,29 +311,37 @@ async def _probe(audit: _Audit, name: str, rows: Sequence[Arms]) -> Probe:
     return Probe.missing(name, reason, rows=pairs.table().shape[1], calls=pairs.calls)
 
 
-def _judged(probe: Probe, p_holm: float | None) -> Probe:
-    flagged = p_holm is not None and p_holm <= ERROR
-    return replace(probe, p_holm=p_holm, flagged=flagged, says=_sentence(probe, flagged=flagged))
+def _judged(probe: Probe, p_holm: float | None, width: float) -> Probe:
+    """Add Holm's correction, and what follows from it."""
+    least = 0.0 if probe.name == "repeat" else RELEVANT * width
+    shown = p_holm is not None and p_holm <= ERROR
+    flagged = shown and abs(probe.difference or 0.0) >= least
+    says = (
+        _of_flips(probe, shown=shown) if probe.name == "repeat" else _of_difference(probe, least, shown=shown)
+    )
+    return replace(probe, p_holm=p_holm, flagged=flagged, says=says)
 
 
-def _sentence(probe: Probe, *, flagged: bool) -> str:
-    """Say what the probe found."""
-    subject, found = PROBES[probe.name].subject, probe.detectable or 0.0
-    if probe.name == "repeat":
-        share, ends = probe.flips or 0.0, probe.flips_interval
-        shown = f" [{ends.low:.0%}, {ends.high:.0%}]" if ends else ""
-        changed = f"{subject} changes {share:.0%} of the verdicts{shown}; {TOLERANCE:.0%} are tolerated"
-        return f"{changed}." if flagged else f"{changed}, and {found:.0%} would be found."
-    difference = probe.difference or 0.0
-    if not flagged:
-        return f"{subject} has no effect that {probe.rows} rows show; {found:.2g} would be found."
-    ends = probe.interval
-    shown = ""
+def _of_flips(probe: Probe, *, shown: bool) -> str:
+    ends = probe.flips_interval
+    interval = f" [{ends.low:.0%}, {ends.high:.0%}]" if ends else ""
+    changed = f"{PROBES[probe.name].subject} changes {probe.flips or 0.0:.0%} of the verdicts{interval}"
+    found = "" if shown else f", and {probe.detectable or 0.0:.0%} would be found"
+    return f"{changed}; {TOLERANCE:.0%} are tolerated{found}."
+
+
+def _of_difference(probe: Probe, least: float, *, shown: bool) -> str:
+    subject, ends, difference = PROBES[probe.name].subject, probe.interval, probe.difference or 0.0
+    if not shown:
+        found = f"{probe.detectable or 0.0:.2g} would be found"
+        return f"{subject} has no effect that {probe.rows} rows show; {found}."
+    interval = ""
     if ends:
-        low, high = sorted((abs(ends.low), abs(ends.high))) if ends.low * ends.high >= 0 else (*ends,)
-        shown = f" [{low:.2f}, {high:.2f}]"
+        low, high = (ends.low, ends.high) if difference > 0 else (-ends.high, -ends.low)
+        interval = f" [{low:.2f}, {high:.2f}]"
     verb = "raises" if difference > 0 else "lowers"
-    return f"{subject} {verb} the score by {abs(difference):.2f}{shown}."
+    small = "" if abs(difference) >= least else f", less than {least:.2g}, so it is not flagged"
+    return f"{subject} {verb} the score by {abs(difference):.2f}{interval}{small}."
 
 
 def _quantiles(tests: int) -> float:

@@ -183,6 +183,16 @@ def test_noise_needs_more_rows():
     assert still.detectable == pytest.approx(0.1, abs=0.02)
 
 
+def test_a_small_shift_is_said_but_not_flagged():
+    def change(sample, _):
+        return 0.5 + 0.01 * (INSTRUCTED in sample.response)
+
+    probe = probe_with(Rule(change), "instruction")
+    assert probe.p_holm < 0.05
+    assert not probe.flagged
+    assert probe.says.endswith("], less than 0.02, so it is not flagged.")
+
+
 def test_rows_of_a_cluster_count_once():
     score = Rule()
     probe = probe_with(score, "instruction", clusters=np.arange(300) // 6)
