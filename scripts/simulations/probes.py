@@ -203,7 +203,7 @@ def _drifts(sets: int) -> Iterator[list[str]]:
 
 
 def tables(sets: int) -> Iterator[str]:
-    """Yield the tables."""
+    """Yield the tables; those of power have a third of the data sets."""
     for name, text in PROBES.items():  # the texts are made once
         PROBES[name] = replace(text, arms=lambda sample, rows=_ARMS[name]: rows[sample.id])
     found = [f"{size * 100:.0f} points" for size in SIZES]
