@@ -13,7 +13,14 @@ from simulations.harness import coverage, percent, section
 
 from sgi.stats import judge_evidence
 from sgi.stats.judge_evidence import GOOD_FROM, TRUSTED_ABOVE, VILLE, log_evidence, needed_evidence, youden
-from sgi.stats.judge_trust import MIN_LABELS, CorrectedShare, LabelCounts, corrected_share, judge_trust
+from sgi.stats.judge_trust import (
+    MIN_LABELS,
+    CorrectedShare,
+    LabelCounts,
+    _estimates,
+    corrected_share,
+    judge_trust,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -222,10 +229,10 @@ def _predictions(sets: int) -> Iterator[list[str]]:
         for looked in (20, 40):
             ratios = []
             for end, counts in zip(ends, drawn.counts[:, looked - 1], strict=True):
-                if looked < end <= MAX_LABELS:
-                    trust = judge_trust(LabelCounts(*counts.tolist()), judge.share_yes)
-                    if trust.more is not None:
-                        ratios.append((end - looked) / trust.more)
+                trust = judge_trust(LabelCounts(*counts.tolist()), judge.share_yes) if end > looked else None
+                # Without a verdict so far, it is unknown whether a later prediction holds.
+                if trust and trust.more and (end <= MAX_LABELS or looked + trust.more <= MAX_LABELS):
+                    ratios.append((end - looked) / trust.more)
             held = float(np.mean(np.array(ratios) <= 1))
             quarter, half, most = np.quantile(ratios, (0.25, 0.5, 0.75))
             shown = f"{half:.2f} ({quarter:.2f} to {most:.2f})"
@@ -249,16 +256,23 @@ def _covered(judge: Judge, other: float, rows: int, labelled: int, sets: int) ->
     yes, labels, shares = _run(judge, rows, generator, sets)
     counts = audits(yes[:, :labelled], labels[:, :labelled], shares, labelled).counts[:, -1]
     audited = [LabelCounts(*each.tolist()) for each in counts]
-    trust = [judge_trust(*each) for each in zip(audited, shares.tolist(), strict=True)]
+    # `judge_trust` would also predict a number of labels.
+    trust = [_estimates(*each) for each in zip(audited, shares.tolist(), strict=True)]
     accuracy = (judge.sensitivity + judge.specificity) / 2
     for field, truth in (
         ("sensitivity", judge.sensitivity),
         ("specificity", judge.specificity),
         ("balanced_accuracy", accuracy),
     ):
-        yield percent(
-            coverage([getattr(getattr(one, field), "interval", None) for one in trust], truth).covered
-        )
+        yield percent(coverage([getattr(one[field], "interval", None) for one in trust], truth).covered)
+    good, right = labels.sum(axis=1), ((yes & labels).sum(axis=1), (~yes & ~labels).sum(axis=1))
+    in_runs = (right[0] / good + right[1] / (rows - good)) / 2
+    held = [
+        one["balanced_accuracy"] is not None
+        and one["balanced_accuracy"].interval.low <= truth <= one["balanced_accuracy"].interval.high
+        for one, truth in zip(trust, in_runs, strict=True)
+    ]
+    yield percent(float(np.mean(held)))
     own = [corrected_share(*each) for each in zip(audited, shares.tolist(), strict=True)]
     truths = labels.mean(axis=1)
     yield percent(float(np.mean([_holds(one, truth) for one, truth in zip(own, truths, strict=True)])))
@@ -291,5 +305,12 @@ def tables(sets: int) -> Iterator[str]:
     columns = (*judge, "labels", "audits", "verdict in the predicted number", "needed / predicted")
     yield section("Predicted numbers of labels", columns, _predictions(sets))
     columns = ("good rows", "sensitivity", "specificity", "rows", "labels", "sensitivity covered")
-    more = ("specificity covered", "BA covered", "own share", "share of the other run", "undefined")
+    more = (
+        "specificity covered",
+        "BA covered",
+        "BA of the run",
+        "own share",
+        "share of the other run",
+        "undefined",
+    )
     yield section("Coverage of the intervals", (*columns, *more), _coverages(sets))
