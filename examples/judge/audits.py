@@ -27,22 +27,26 @@ METRIC = "groundedness"
 """It takes one request per row, and rates from 0 to 3."""
 _SECTION = re.compile(r"<(\w+) (\w+)>\n(.*?)\n</\1 \2>", re.DOTALL)
 _WORD = re.compile(r"\d+|[a-z]{4,}")
-_MIN_SHARE = 0.8
+_MIN_SHARE = 0.6
 _BEST = 3
+_SEEN = 12
 BIASES: dict[str, Callable[[list[str], str], bool]] = {
     "none": lambda _, response: False,
-    "order": lambda passages, response: not _supports(passages[:1], response) and len(passages) > 1,
+    "order": lambda passages, response: len(_words(response) & _words(passages[-1])) > _SEEN,
     "length": lambda _, response: "to the question" in response,
     "format": lambda _, response: "**" in response,
     "name": lambda _, response: "OpenAI" in response or "Anthropic" in response or "Oxford" in response,
     "instruction": lambda _, response: "best rating" in response,
 }
-"""When the biased rule gives the other rating: the lowest for ``order``, the best for the others."""
+"""When the biased rule gives the best rating anyway; ``order``: the last passage has many words of the response."""
+
+
+def _words(text: str) -> set[str]:
+    return {*_WORD.findall(text.lower())}
 
 
 def _supports(passages: list[str], response: str) -> bool:
-    words = {*_WORD.findall(response.lower())}
-    known = {*_WORD.findall(" ".join(passages).lower())}
+    words, known = _words(response), _words(" ".join(passages))
     numbers = {word for word in words if word.isdigit()}
     return numbers <= known and len(words & known) >= _MIN_SHARE * len(words)
 
@@ -52,9 +56,7 @@ def rule(text: str, bias: str) -> int:
     sections = {name: part for name, tag, part in _SECTION.findall(text)}
     passages = re.split(r"^\[\d+ \w+\] ", sections.get("passages", ""), flags=re.MULTILINE)[1:]
     response = sections.get("response", "")
-    if BIASES[bias](passages, response):
-        return 0 if bias == "order" else _BEST
-    return _BEST if _supports(passages, response) else 0
+    return _BEST if BIASES[bias](passages, response) or _supports(passages, response) else 0
 
 
 @contextmanager
