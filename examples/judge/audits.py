@@ -31,14 +31,14 @@ _MIN_SHARE = 0.6
 _BEST = 3
 _SEEN = 12
 BIASES: dict[str, Callable[[list[str], str], bool]] = {
-    "none": lambda _, response: False,
+    "none": lambda *_: False,
     "order": lambda passages, response: len(_words(response) & _words(passages[-1])) > _SEEN,
     "length": lambda _, response: "to the question" in response,
     "format": lambda _, response: "**" in response,
     "name": lambda _, response: "OpenAI" in response or "Anthropic" in response or "Oxford" in response,
     "instruction": lambda _, response: "best rating" in response,
 }
-"""When the biased rule gives the best rating anyway; ``order``: the last passage has many words of the response."""
+"""When the biased rule gives the best rating anyway; for ``order``, by the words of the last passage."""
 
 
 def _words(text: str) -> set[str]:
@@ -102,7 +102,9 @@ def labelled_rows(path: Path | None, count: int) -> list[dict[str, object]]:
     """Return rows with contexts, response and label: of a file of JSON lines, or of the bundled sample."""
     if path is None:
         cases = sgi.load_halueval_qa(count)
-        rows = [{"contexts": [one.context], "response": one.response, "label": one.is_grounded} for one in cases]
+        rows = [
+            {"contexts": [one.context], "response": one.response, "label": one.is_grounded} for one in cases
+        ]
     else:
         with path.open(encoding="utf-8") as lines:
             found = [json.loads(line) for line, _ in zip(lines, range(count), strict=False)]
@@ -119,7 +121,11 @@ def show(folder: Path, judge: str, name: str, probes: tuple[str, ...]) -> None:
     run = sgi.run(folder / "rows.jsonl", metric, name=name, db=folder / "sgi.db", cache=False, **options)
     audit = api.audit(run, metric, probes=probes, judge=options.get("judge"), cache=folder / "replies.db")
     accuracy = audit.trust.balanced_accuracy
-    shown = "–" if accuracy is None else f"{accuracy.value:.2f} [{accuracy.interval.low:.2f}, {accuracy.interval.high:.2f}]"
+    shown = (
+        "–"
+        if accuracy is None
+        else f"{accuracy.value:.2f} [{accuracy.interval.low:.2f}, {accuracy.interval.high:.2f}]"
+    )
     print(f"{name}: {audit.text}; balanced accuracy {shown}; {audit.counts.labelled} labels; {audit.reason}")
     for probe in audit.probes:
         print(f"  {probe.name:<12} {'FOUND' if probe.flagged else probe.status:<6} {probe.says}")

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
 
 
+_RESULTS = {"ok": "not found", "undefined": "does not apply", "missing": "not run"}
+
+
 def label_tables(state: Labelling) -> list[Table]:
     """Return the tables that have rows: people, their agreement, and the means corrected by their labels."""
     column = PEOPLE if state.drawn is None else state.drawn.column
@@ -149,14 +152,14 @@ def audit_tables(audit: Audit) -> list[Table]:
 
 
 def _probe_row(probe: Probe) -> tuple[str, ...]:
-    result = "FOUND" if probe.flagged else "not found" if probe.status == "ok" else "not run"
+    result = "FOUND" if probe.flagged else _RESULTS[probe.status]
     changes = (number(probe.difference, sign="+"), span(probe.interval), probability(probe.p_holm))
     flips = format_scaled(probe.flips, True)  # noqa: FBT003
     return (probe.name, result, *changes, flips, f"{probe.rows:,}", f"{probe.calls:,}")
 
 
 def _drift_row(drift: Drift) -> tuple[str, ...]:
-    result = "FOUND" if drift.drifted else "not found" if drift.status == "ok" else "not run"
+    result = "FOUND" if drift.drifted else _RESULTS[drift.status]
     changes = (number(drift.difference, sign="+"), span(drift.difference_interval), probability(drift.p))
     changed = format_scaled(drift.changed, True)  # noqa: FBT003
     return ("drift", result, *changes, changed, f"{drift.rows:,}", f"{drift.calls:,}")

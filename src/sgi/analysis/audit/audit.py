@@ -95,7 +95,7 @@ class Audit:
     def untested(self) -> tuple[str, ...]:
         """The probes and the comparison that could not be made, and why."""
         tests: list[Probe | Drift] = [*self.probes, *([] if self.drift is None else [self.drift])]
-        return tuple(test.says for test in tests if test.status != "ok")
+        return tuple(test.says for test in tests if test.status == "missing")
 
     @property
     def verdict(self) -> str:

@@ -74,8 +74,9 @@ class Probe:
 
     Attributes:
         name: a name of `PROBES`.
-        status: ``ok``, or ``missing`` if the probe could not be run; then nothing is known.
-        reason: why the status is ``missing``.
+        status: ``ok``; ``undefined`` if no row has what the probe changes; or ``missing`` if the probe could
+            not be run, so that nothing is known.
+        reason: why the status is not ``ok``.
         rows: the number of rows with a value in both arms.
         calls: the number of requests to the judge.
         difference: the mean of the second arm minus the first arm, in units of the metric.
@@ -91,7 +92,7 @@ class Probe:
     """
 
     name: str
-    status: Literal["ok", "missing"] = "missing"
+    status: Literal["ok", "undefined", "missing"] = "missing"
     reason: str = ""
     rows: int = 0
     calls: int = 0
@@ -296,6 +297,11 @@ def _drawn(
 
 
 async def _probe(audit: _Audit, name: str, rows: Sequence[Arms]) -> Probe:
+    if not rows:
+        reason = f"the run has no {PROBES[name].rows}"
+        return Probe(
+            name, "undefined", reason, says=f"{PROBES[name].subject}: does not apply, since {reason}."
+        )
     if len(rows) < MIN_ROWS:
         few = f"the run has {len(rows)} {PROBES[name].rows}; {MIN_ROWS} from different clusters are needed"
         return Probe.missing(name, few)
@@ -333,8 +339,8 @@ def _of_flips(probe: Probe, *, shown: bool) -> str:
 def _of_difference(probe: Probe, least: float, *, shown: bool) -> str:
     subject, ends, difference = PROBES[probe.name].subject, probe.interval, probe.difference or 0.0
     if not shown:
-        found = f"{probe.detectable or 0.0:.2g} would be found"
-        return f"{subject} has no effect that {probe.rows} rows show; {found}."
+        found = f"an effect of {probe.detectable or 0.0:.2g} would be found"
+        return f"{subject}: no effect is shown by {probe.rows} rows; {found}."
     interval = ""
     if ends:
         low, high = (ends.low, ends.high) if difference > 0 else (-ends.high, -ends.low)

@@ -203,7 +203,7 @@ def test_rows_of_a_cluster_count_once():
 @pytest.mark.parametrize(
     ("score", "name", "samples", "reason"),
     [
-        (Rule(), "order", [Sample(**row) for row in rows(50, passages=1)], "the run has 0 rows with two"),
+        (Rule(), "order", SAMPLES[:30], "the run has 30 rows with two"),
         (Rule(calls=10), "length", SAMPLES, "40 rows need about 800 requests to the judge; the limit is 300"),
         (Rule(lambda *_: np.nan), "name", SAMPLES, "5 of 5 rows have no value in an arm: no reply"),
         (
@@ -220,6 +220,12 @@ def test_a_probe_that_cannot_be_run_is_missing(score, name, samples, reason):
     assert reason in probe.reason
     assert probe.calls <= MAX_CALLS
     assert probe.reason in probe.says
+
+
+def test_a_probe_without_such_rows_does_not_apply():
+    probe = probe_with(Rule(), "order", [Sample(**row) for row in rows(50, passages=1)])
+    assert (probe.status, probe.flagged, probe.calls) == ("undefined", False, 0)
+    assert "does not apply, since the run has no rows with two different passages" in probe.says
 
 
 def test_errors_of_the_scorer_and_unknown_probes():
