@@ -163,7 +163,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         usable = [number for number, reason in enumerate(reasons) if not reason]
         for number, row in zip(usable, _analysed(rows), strict=True):
             entailment = self._entailment(row.analysis, features) if self.nli else None
-            values[number], details[number] = _score_row(row, entailment)
+            values[number], details[number] = score_row(row, entailment)
         undefined = {
             reason: np.array([reason == other for other in reasons], dtype=np.bool_)
             for reason in dict.fromkeys(filter(None, reasons))
@@ -175,7 +175,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         return ResponseEntailment.of(analysis, features.entailments, self.entailment_profile, band)
 
 
-def _score_row(row: PreparedRow, entailment: ResponseEntailment | None) -> tuple[float, dict[str, JsonValue]]:
+def score_row(row: PreparedRow, entailment: ResponseEntailment | None) -> tuple[float, dict[str, JsonValue]]:
     analysis = row.analysis
     each = sentence_signals(analysis)
     whole = _whole(analysis, each)

@@ -1,0 +1,285 @@
+"""A guard: blocks answers that their passages do not support, with a promise on good answers."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+
+import anyio
+import anyio.to_thread
+
+from sgi.kernel.errors import UsageError
+from sgi.kernel.short_text import quote
+from sgi.metrics.grounding.prepared_row import NO_CLAIMS
+from sgi.metrics.grounding.streaming import SentenceReader, StreamedAnswer, Support, read_answer, score_of
+from sgi.service.guard_file import ANSWER_WORDS, PASSAGE_WORDS, SCORE, GuardFile
+from sgi.stats.traffic_monitor import TrafficMonitor
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
+
+T = TypeVar("T")
+
+OnError = Literal["allow", "block"]
+"""What happens to an answer that cannot be scored."""
+
+_MAX_QUOTED = 120
+_NAMES = {
+    SCORE: "a score",
+    ANSWER_WORDS: "a length in words",
+    PASSAGE_WORDS: "passages with a number of words",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GuardVerdict:
+    """What a guard decides on an answer, or on a sentence of a streamed answer.
+
+    Attributes:
+        blocked: whether it is blocked.
+        score: its score, in [0, 1]; None if it claims nothing, or with an ``error``.
+        reason: why it is blocked, or why it has no score; otherwise "".
+        promise: the largest share of good answers that is blocked, with 95 % confidence; None if the promise
+            is withdrawn, or if this verdict comes from an error.
+        withdrawn: why the promise is withdrawn; "" while it holds.
+        error: why no score could be computed; "" if one was. ``on_error`` then decides.
+        sentence: the number of the sentence, from 1; None for the whole answer.
+        text: the sentence, with the space around it; "" for the whole answer.
+    """
+
+    blocked: bool
+    score: float | None
+    reason: str
+    promise: float | None
+    withdrawn: str = ""
+    error: str = ""
+    sentence: int | None = None
+    text: str = ""
+
+
+@dataclass(slots=True)
+class GuardCounts:
+    """How many answers a guard has seen.
+
+    Attributes:
+        checked: the answers that it decided on, with errors.
+        blocked: those that it blocked.
+        errors: those with an error, blocked or not.
+        withdrawn: those for which the promise was withdrawn.
+    """
+
+    checked: int = 0
+    blocked: int = 0
+    errors: int = 0
+    withdrawn: int = 0
+
+
+class Guard:
+    """Blocks answers that their passages do not support, with a fitted limit and a promise.
+
+    The promise: with 95 % confidence over the draw of the fitted answers, at most the share
+    ``verdict.promise`` of good answers is blocked, one answer to each of new questions like the fitted ones.
+    It does not cover answers that are blocked because of an error. A monitor withdraws the promise when
+    traffic no longer looks like the fitted answers; it belongs to this object and begins anew with it.
+
+    Threads and event loops may share a guard.
+
+    Args:
+        file: a guard file from ``sgi guard fit``, its path, or its content.
+        on_error: whether an answer that cannot be scored is blocked ("block", the default: fail closed) or
+            allowed ("allow"): its passages are missing or in another language, the time is over, or the
+            analysis fails. `counts` has their number.
+        timeout: seconds for an answer in `check`, and for each sentence in `stream`; None for no limit.
+
+    Raises:
+        UsageError: the file is damaged or does not fit this version, or an option has a wrong value.
+    """
+
+    def __init__(
+        self,
+        file: str | os.PathLike[str] | GuardFile | Mapping[str, Any],
+        *,
+        on_error: OnError = "block",
+        timeout: float | None = None,
+    ) -> None:
+        if on_error not in get_args(OnError):
+            raise UsageError(f"`on_error` must be allow or block, not {on_error!r}.")
+        if timeout is not None and not timeout > 0:
+            raise UsageError(f"`timeout` must be above 0 seconds, not {timeout!r}.")
+        self.file = GuardFile.open(file)
+        self.on_error = on_error
+        self.timeout = timeout
+        self._counts = GuardCounts()
+        self._monitor = TrafficMonitor(self.file.traffic)
+        self._lock = Lock()
+        self._pool = ThreadPoolExecutor(thread_name_prefix="sgi-guard")  # starts threads when it is used
+
+    @property
+    def counts(self) -> GuardCounts:
+        """How many answers were checked, blocked, had an error, or came after the promise was withdrawn."""
+        with self._lock:
+            return replace(self._counts)
+
+    @property
+    def withdrawn(self) -> str:
+        """Why the promise is withdrawn; "" while it holds."""
+        limit = self._monitor.difference
+        if limit is None:
+            return ""
+        return (
+            f"After {self._monitor.answers:,} answers, traffic differs from the fitted answers: more than "
+            f"{100 * limit.share:.0f} % have {_NAMES[limit.value]} {limit.side} {limit.limit:.3g}. Fit the "
+            "guard again."
+        )
+
+    def check(self, question: str, contexts: Sequence[str], response: str) -> GuardVerdict:
+        """Decide on a whole answer.
+
+        Args:
+            question: the question; "" if there is none.
+            contexts: the passages.
+            response: the answer.
+        """
+        work = partial(read_answer, question, _passages(contexts), response)
+        try:
+            answer = work() if self.timeout is None else self._pool.submit(work).result(self.timeout)
+        except Exception as error:  # noqa: BLE001 - the caller chose what happens on any error
+            return self._settle(None, _problem(error))
+        return self._settle(answer, answer.problem)
+
+    async def acheck(self, question: str, contexts: Sequence[str], response: str) -> GuardVerdict:
+        """Decide on a whole answer, like `check`, in a thread."""
+        answer, problem = await self._run(partial(read_answer, question, _passages(contexts), response))
+        return self._settle(answer, problem or ("" if answer is None else answer.problem))
+
+    async def stream(
+        self, question: str, contexts: Sequence[str], chunks: AsyncIterable[str]
+    ) -> AsyncIterator[GuardVerdict]:
+        """Decide on each sentence of an answer as soon as the first word after it has arrived.
+
+        The last verdict is that of the whole answer, and equals that of `check`: it is blocked if a sentence
+        is. After a blocked sentence, no more chunks are read.
+
+        Args:
+            question: the question; "" if there is none.
+            contexts: the passages; they are analysed once.
+            chunks: the answer in pieces of any size.
+        """
+        answer, problem = await self._run(partial(StreamedAnswer, question, _passages(contexts)))
+        number = 0
+        async with aclosing(_sentences(answer or SentenceReader(), chunks)) as sentences:
+            async for sentence in sentences:
+                number += 1
+                support = Support(math.nan, problem=problem)
+                if answer is not None:
+                    found, failure = await self._run(partial(answer.support, sentence))
+                    support = found or Support(math.nan, problem=failure)
+                    answer.add(sentence, support)
+                verdict = self._verdict(score_of(support.log_odds), support, number)
+                if verdict.blocked:
+                    whole = self._settle(answer, problem, verdict.reason)
+                    yield replace(
+                        verdict,
+                        text=sentence,
+                        promise=whole.promise,
+                        withdrawn=whole.withdrawn,
+                        sentence=number,
+                    )
+                    yield whole
+                    return
+                yield replace(verdict, sentence=number, text=sentence)
+        if answer is not None:
+            found, failure = await self._run(answer.whole)
+            answer.end(found or Support(math.nan, problem=failure))
+        yield self._settle(answer, problem)
+
+    async def _run(self, work: Callable[[], T]) -> tuple[T | None, str]:
+        """Return the result of work in a thread, or None and why there is none."""
+        try:
+            with anyio.fail_after(self.timeout):
+                return await anyio.to_thread.run_sync(work, abandon_on_cancel=True), ""
+        except Exception as error:  # noqa: BLE001 - the caller chose what happens on any error
+            return None, _problem(error)
+
+    def _verdict(self, score: float | None, support: Support, number: int | None = None) -> GuardVerdict:
+        """Return the verdict on a sentence or an answer."""
+        if support.problem:
+            blocked, reason, promise = self.on_error == "block", f"no score: {support.problem}", None
+            return GuardVerdict(blocked, None, reason, promise, self.withdrawn, support.problem)
+        blocked = score is not None and score < self.file.limit
+        reason = NO_CLAIMS if score is None else _why(support.evidence, number) if blocked else ""
+        promise = None if self.withdrawn else self.file.promise
+        return GuardVerdict(blocked, score, reason, promise, self.withdrawn)
+
+    def _settle(self, answer: StreamedAnswer | None, problem: str, reason: str = "") -> GuardVerdict:
+        """Return the verdict on an answer, and count it; with a ``reason``, a sentence was blocked."""
+        problem = problem or ("" if answer is None else answer.problem)
+        score = None if answer is None or problem else answer.score
+        with self._lock:
+            if answer is not None and not problem:
+                # The length of an answer that was cut off is not known; None is no evidence.
+                words = None if reason else answer.words
+                self._monitor.observe(
+                    {SCORE: score, ANSWER_WORDS: words, PASSAGE_WORDS: answer.passage_words}
+                )
+            evidence = {} if answer is None else answer.evidence
+            verdict = self._verdict(score, Support(math.nan, evidence, problem))
+            if reason:
+                verdict = replace(verdict, reason=reason)
+            self._counts.checked += 1
+            self._counts.blocked += verdict.blocked
+            self._counts.errors += bool(problem)
+            self._counts.withdrawn += bool(verdict.withdrawn)
+        return verdict
+
+
+async def _sentences(
+    reader: SentenceReader | StreamedAnswer, chunks: AsyncIterable[str]
+) -> AsyncGenerator[str]:
+    async for chunk in chunks:
+        for sentence in reader.feed(chunk):
+            yield sentence
+    if rest := reader.rest():
+        yield rest
+
+
+def _passages(contexts: Sequence[str]) -> tuple[str, ...]:
+    return (contexts,) if isinstance(contexts, str) else tuple(contexts)
+
+
+def _problem(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "the time is over"
+    return quote(f"{type(error).__name__}: {error}", _MAX_QUOTED)
+
+
+def _why(evidence: Mapping[str, Any], number: int | None) -> str:
+    """Say which sentence has the lowest score, and what the passages do not support."""
+    sentences = evidence.get("sentences", ())
+    scored = [(each["score"], at) for at, each in enumerate(sentences) if each["score"] is not None]
+    if not scored:
+        return "the passages do not support the answer"
+    at = min(scored)[1]
+    sentence = sentences[at]
+    start = f"sentence {at + 1 if number is None else number} is not supported: "
+    return f'{start}"{quote(sentence["text"], _MAX_QUOTED)}" ({_unsupported(sentence)})'
+
+
+def _unsupported(sentence: Mapping[str, Any]) -> str:
+    for check in sentence["checks"]:
+        if check["verdict"] == "contradicted":
+            found = quote(check["found"], _MAX_QUOTED)
+            return f'passage {check["passage"] + 1} says "{found}"'
+    for check in sentence["checks"]:
+        if check["verdict"] == "absent":
+            return f"{check['kind']} {quote(check['fact'], _MAX_QUOTED)} is in no passage"
+    for start, end in sentence["unbacked"]:
+        text = sentence["text"][start - sentence["start"] : end - sentence["start"]]
+        return f'"{quote(text, _MAX_QUOTED)}" is in no passage'
+    return "the passages have few of its words"
