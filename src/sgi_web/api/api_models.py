@@ -24,6 +24,8 @@ from sgi.reporting.views.comparison import ComparisonView
 from sgi.reporting.views.headline import Headline
 from sgi.reporting.views.row_view import SampleView
 from sgi.reporting.views.run_header import State
+from sgi.service.guard import GuardCounts, OnError
+from sgi.service.guard_file import CaughtShare
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.paired_tests import McNemar, PairedDifference
@@ -40,6 +42,9 @@ MAX_TEXT = 200_000
 
 MAX_PASSAGES = 256
 """Maximum passages of a row, and maximum further answers."""
+
+MAX_ANSWER = 20_000
+"""Maximum characters of an answer for the guard, which scores each sentence: 6 s with 20 long passages."""
 
 MAX_ID = 1000
 """Maximum characters of an id."""
@@ -162,6 +167,44 @@ class ErrorResponse(BaseModel):
     """An error response."""
 
     error: ErrorBody = Field(description="The error.")
+
+
+class GuardRequest(BaseModel):
+    """An answer to check, with the passages that it was written from."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    question: Text = Field("", description="The question; empty if there is none.")
+    contexts: Text | Texts = Field(description="The passages.")
+    response: Annotated[str, Field(max_length=MAX_ANSWER)] = Field(description="The answer.")
+
+
+class GuardDecision(BaseModel):
+    """What the guard decides on an answer."""
+
+    blocked: bool = Field(description="Whether the answer is blocked.")
+    score: float | None = Field(description="Its score; null if it claims nothing, or with an error.")
+    reason: str = Field(description="Why it is blocked, or why it has no score; otherwise empty.")
+    promise: float | None = Field(
+        description="The largest share of good answers that is blocked, with 95 % confidence; null if the "
+        "promise is withdrawn, or with an error."
+    )
+    withdrawn: str = Field(description="Why the promise is withdrawn; empty while it holds.")
+    error: str = Field(description="Why no score could be computed; empty if one was.")
+
+
+class GuardFacts(BaseModel):
+    """The guard of the server, and the answers that it has seen since the server started."""
+
+    digest: str = Field(description="Digest of the guard file.")
+    limit: float = Field(description="Answers with a lower score are blocked.")
+    promise: float = Field(description="The largest share of good answers that is blocked.")
+    confidence: float = Field(description="The confidence of the promise.")
+    questions: int = Field(description="The number of questions whose good answers it was fitted on.")
+    caught: CaughtShare | None = Field(description="The share of bad answers that is blocked, if measured.")
+    on_error: OnError = Field(description="What happens to an answer that cannot be scored.")
+    withdrawn: str = Field(description="Why the promise is withdrawn; empty while it holds.")
+    counts: GuardCounts = Field(description="How many answers it has seen.")
 
 
 class MetricFacts(BaseModel):
