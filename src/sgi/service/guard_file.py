@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from os import PathLike
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -40,6 +41,8 @@ _SIDES: Mapping[str, Sequence[Side]] = {
     ANSWER_WORDS: ("below", "above"),
     PASSAGE_WORDS: ("below", "above"),
 }
+
+_NOT_BAD = "expected bad answers, found the label 1"
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
@@ -202,7 +205,7 @@ def fit_guard(
     others = [] if bad is None else list(open_dataset(bad, columns=columns, encoding=encoding).samples())
     for row in others:
         if row.label:
-            raise DataError("a row of the bad answers has the label 1", sample_id=row.id, field="label")
+            raise DataError(_NOT_BAD, file=_file_name(bad), sample_id=row.id, field="label")
     accepted = [row for row in rows if row.label is not False]
     rejected = [row for row in rows if row.label is False] + others
     chosen, wrong = _one_each(accepted), _one_each(rejected)
@@ -211,7 +214,7 @@ def fit_guard(
     wrong_read, wrong_failures = _read(wrong, listener)
     listener(Finished("fit"))
     scores = _scores(read)
-    limit, promise = _limit(scores, max_false_alarms)
+    limit, promise = fit_limit(scores, max_false_alarms)
     caught = None
     if wrong_read:
         caught = CaughtShare.of(int((_scores(wrong_read) < limit).sum()), len(wrong_read))
@@ -244,8 +247,16 @@ def _scores(read: Sequence[StreamedAnswer]) -> NDArray[np.float64]:
     return np.array([math.inf if answer.score is None else answer.score for answer in read])
 
 
-def _limit(scores: NDArray[np.float64], asked: float) -> tuple[float, float]:
-    """Return the limit, and the rate that it promises."""
+def fit_limit(scores: NDArray[np.float64], asked: float) -> tuple[float, float]:
+    """Return the limit below which answers are blocked, and the rate that it promises; see `fit_guard`.
+
+    Args:
+        scores: scores of good answers, one to each question, in [0, 1]; infinite for those without claims.
+        asked: the largest share that may be blocked.
+
+    Raises:
+        UsageError: less than ten of them claim something.
+    """
     n, claiming = len(scores), scores[np.isfinite(scores)]
     if len(claiming) < MIN_QUESTIONS:
         message = f"Good answers to {len(claiming):,} questions have a score; {MIN_QUESTIONS} are needed."
@@ -256,6 +267,10 @@ def _limit(scores: NDArray[np.float64], asked: float) -> tuple[float, float]:
     if n < rows_needed(asked, CONFIDENCE):
         return float(finite.min()), highest_share(0, n, 1 - CONFIDENCE)
     return min(conformal_threshold(finite, asked, confidence=CONFIDENCE), top), asked
+
+
+def _file_name(data: DataLike) -> str | None:
+    return str(data) if isinstance(data, (str, PathLike)) else None
 
 
 def _one_each(rows: Sequence[Sample]) -> list[Sample]:

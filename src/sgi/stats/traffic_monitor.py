@@ -22,6 +22,7 @@ _MISSED = 0.01
 """The chance that the fitted values give a limit whose share is too low, over all limits."""
 
 _QUANTILES = (0.1, 0.25, 0.5)
+_MOST = 1e300
 _STEPS = np.array([0.05, 0.15, 0.3, 0.5, 0.8])
 
 Side = Literal["below", "above"]
@@ -79,19 +80,55 @@ def traffic_limits(
     return tuple(limits)
 
 
-class TrafficMonitor:
-    r"""An always-valid test that few values of traffic are beyond limits; each value costs the same.
+class Evidence:
+    r"""Evidence that more values than a share :math:`p_0` are beyond each of several limits.
 
-    For each limit with the largest share :math:`p_0`, and for several alternatives :math:`p > p_0`, the
-    evidence that a change began at answer s is the product of :math:`p/p_0` for each value beyond the limit
-    since then, and of :math:`(1-p)/(1-p_0)` for each other value. The sum over all beginnings s, with weights
+    For each limit, and for several alternatives :math:`p > p_0`, the evidence that a change began at answer s
+    is the product of :math:`p/p_0` for each value beyond the limit since then, and of
+    :math:`(1-p)/(1-p_0)` for each other value. The sum over all beginnings s, with weights
     :math:`1/\ln(s+e) - 1/\ln(s+1+e)` that sum to 1, needs one number:
     :math:`v \leftarrow (v + w_s) \cdot \text{factor}`. The mean over limits and alternatives is at most 1 in
     expectation at every time, while each new value is beyond each limit with a probability of at most
-    :math:`p_0`, given the past. By Ville's inequality, at most 1 % of monitors ever reach `ALARM` = 100.
+    :math:`p_0`, given the past. By Ville's inequality, it reaches `ALARM` = 100 in at most 1 % of cases.
+
+    Args:
+        shares: the largest shares, shape (..., limits); each row before the last axis is a test of its own.
 
     Source: Shin, Ramdas and Rinaldo (2024), New Engl. J. Stat. Data Sci. 2 (e-detectors); Ramdas et al.
     (2023), Stat. Sci. 38.
+    """
+
+    def __init__(self, shares: ArrayLike) -> None:
+        null = np.asarray(shares, dtype=np.float64)[..., None]
+        alternative = null + (1 - null) * _STEPS
+        self._beyond: NDArray[np.float64] = alternative / null
+        self._within: NDArray[np.float64] = (1 - alternative) / (1 - null)
+        self._values = np.zeros_like(self._beyond)
+        self.answers = 0
+
+    def add(self, beyond: ArrayLike) -> None:
+        """Add an answer: whether its values are beyond the limits, shape (..., limits)."""
+        weight = 1 / math.log(self.answers + math.e) - 1 / math.log(self.answers + 1 + math.e)
+        factor = np.where(np.asarray(beyond)[..., None], self._beyond, self._within)
+        self._values = np.minimum((self._values + weight) * factor, _MOST)
+        self.answers += 1
+
+    @property
+    def total(self) -> NDArray[np.float64]:
+        """The mean evidence, shape (...)."""
+        return np.asarray(self._values.mean(axis=(-2, -1)))
+
+    @property
+    def strongest(self) -> NDArray[np.int64]:
+        """The limit with the most evidence, shape (...)."""
+        return np.asarray(self._values.max(axis=-1).argmax(axis=-1))
+
+
+class TrafficMonitor:
+    """An always-valid test that few values of traffic are beyond limits; each answer costs the same.
+
+    Attributes:
+        difference: the limit with the most evidence at the alarm; None before.
 
     >>> limits = traffic_limits({"words": range(1, 101)}, {"words": ["above"]}, other_share=0.1)
     >>> monitor = TrafficMonitor(limits)
@@ -109,30 +146,20 @@ class TrafficMonitor:
         self._limits = tuple(limits)
         self._sign = np.array([1.0 if each.side == "below" else -1.0 for each in limits])
         self._limit = self._sign * np.array([each.limit for each in limits])
-        null = np.array([each.share for each in limits])[:, None]
-        alternative = null + (1 - null) * _STEPS
-        self._beyond: NDArray[np.float64] = alternative / null
-        self._within: NDArray[np.float64] = (1 - alternative) / (1 - null)
-        self._evidence = np.zeros_like(self._beyond)
-        self._start = 1.0
-        self.answers = 0
+        self._evidence = Evidence([each.share for each in limits])
         self.difference: TrafficLimit | None = None
 
-    def observe(self, values: Mapping[str, float | None]) -> None:
-        """Add the values of one answer; a value that is None counts as within its limits.
+    @property
+    def answers(self) -> int:
+        """The number of answers until the alarm."""
+        return self._evidence.answers
 
-        After an alarm, ``difference`` is the limit with the most evidence, and nothing more is counted.
-        """
+    def observe(self, values: Mapping[str, float | None]) -> None:
+        """Add the values of one answer; None counts as within the limits. Does nothing after an alarm."""
         if self.difference is not None or not self._limits:
             return
-        self.answers += 1
-        after = 1 / math.log(self.answers + math.e)
-        column = np.array(
-            [math.nan if (value := values[each.value]) is None else value for each in self._limits]
-        )
-        beyond = (self._sign * column < self._limit)[:, None]
-        factor = np.where(beyond, self._beyond, self._within)
-        self._evidence = (self._evidence + (self._start - after)) * factor
-        self._start = after
-        if self._evidence.mean() >= ALARM:
-            self.difference = self._limits[int(self._evidence.max(axis=1).argmax())]
+        known = {name: math.nan if value is None else value for name, value in values.items()}
+        column = np.array([known[each.value] for each in self._limits])
+        self._evidence.add(self._sign * column < self._limit)
+        if self._evidence.total >= ALARM:
+            self.difference = self._limits[int(self._evidence.strongest)]
