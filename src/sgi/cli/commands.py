@@ -67,7 +67,7 @@ FIRST_OPTIONS = {
     "gate": "against max_drop coverage on db as_json",
     "report": "by out format_ worst title open_ db",
     "diagnose": "by cause limit out db as_json",
-    "serve": "host port db open_page token otlp",
+    "serve": "host port db open_page token otlp guard",
     "show": "by sort sample worst metric db as_json",
     "runs.plot": "kind out metric against db",
     "judge.duel": "judge_model by out judge_max_cost db as_json",
