@@ -245,8 +245,8 @@ async def _sentences(
     async for chunk in chunks:
         for sentence in reader.feed(chunk):
             yield sentence
-    if rest := reader.rest():
-        yield rest
+    for sentence in reader.feed(last=True):
+        yield sentence
 
 
 def _passages(contexts: Sequence[str]) -> tuple[str, ...]:

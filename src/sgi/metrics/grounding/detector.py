@@ -176,6 +176,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
 
 def score_row(row: PreparedRow, entailment: ResponseEntailment | None) -> tuple[float, dict[str, JsonValue]]:
+    """Return the score of a row that has no ``reason``, and its evidence map."""
     analysis = row.analysis
     each = sentence_signals(analysis)
     whole = _whole(analysis, each)

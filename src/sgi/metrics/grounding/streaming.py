@@ -27,7 +27,7 @@ answers as the score of the whole answer does (docs/internals/results/guard.md).
 MAX_SENTENCE = 2000
 """The maximum number of characters of a sentence; a longer one is cut between two words."""
 
-_FINISHED_WORD = re.compile(r"(?<!\S)\S+(?=\s)")
+_FINISHED_WORD, _LAST_WORD = re.compile(r"(?<!\S)\S+(?=\s)"), re.compile(r"(?<!\S)\S+")
 _LEAST = 1e-12
 _GOES_ON = re.compile(r"[\w,]")
 _NO_EVIDENCE: Mapping[str, Any] = {}
@@ -54,7 +54,7 @@ class SentenceReader:
     pieces, and together they are the text.
 
     >>> reader = SentenceReader()
-    >>> [*reader.feed("It is r"), *reader.feed("ed. It weighs 5"), *reader.feed(" kg."), reader.rest()]
+    >>> [*reader.feed("It is r"), *reader.feed("ed. It weighs 5"), *reader.feed(" kg.", last=True)]
     ['It is red. ', 'It weighs 5 kg.']
     """
 
@@ -62,22 +62,29 @@ class SentenceReader:
         self._language = language
         self._text, self._read = "", 0
 
-    def feed(self, piece: str) -> Iterator[str]:
-        """Add a piece of the text, and yield the sentences that it finishes, with the space after them."""
+    def feed(self, piece: str = "", *, last: bool = False) -> Iterator[str]:
+        """Add a piece of the text, and yield the sentences that it finishes, with the space after them.
+
+        The ``last`` piece finishes all.
+        """
         self._text += piece
+        pattern = _LAST_WORD if last else _FINISHED_WORD
         while True:
-            word = _FINISHED_WORD.search(self._text, self._read)
+            word = pattern.search(self._text, self._read)
             if word is not None and word.end() <= MAX_SENTENCE:
                 self._read = word.end()
                 cut = self._end_before(word.start(), word.end())
             elif len(self._text) > MAX_SENTENCE:
                 cut = self._read or MAX_SENTENCE
             else:
-                return
+                break
             if cut:
                 sentence, self._text = self._text[:cut], self._text[cut:]
                 self._read = max(0, self._read - cut)
                 yield sentence
+        if last and self._text:
+            yield self._text
+            self._text, self._read = "", 0
 
     def _end_before(self, start: int, end: int) -> int:
         """Return where a sentence ends before the word from start to end; 0 if none does."""
@@ -86,11 +93,6 @@ class SentenceReader:
             return 0
         spans = sentence_spans(self._text[:end], self._language)
         return spans[1][0] if len(spans) > 1 else 0
-
-    def rest(self) -> str:
-        """Return the text after the last finished sentence, and begin a new text."""
-        rest, self._text, self._read = self._text, "", 0
-        return rest
 
 
 class StreamedAnswer:
@@ -138,13 +140,9 @@ class StreamedAnswer:
         """The sentences that were added, as one text."""
         return "".join(self.sentences)
 
-    def feed(self, piece: str) -> Iterator[str]:
-        """Yield the sentences that a further piece of the answer finishes."""
-        return self._reader.feed(piece)
-
-    def rest(self) -> str:
-        """Return the text after the last finished sentence, when the answer has ended."""
-        return self._reader.rest()
+    def feed(self, piece: str = "", *, last: bool = False) -> Iterator[str]:
+        """Yield the sentences that a further piece of the answer finishes; the ``last`` one finishes all."""
+        return self._reader.feed(piece, last=last)
 
     def support(self, sentence: str) -> Support:
         """Score a sentence alone, with the margin; changes nothing, so that it can run in a thread.
@@ -201,10 +199,8 @@ def read_answer(question: str, contexts: Sequence[str], response: str) -> Stream
     'contradicted'
     """
     answer = StreamedAnswer(question, contexts)
-    for sentence in answer.feed(response):
+    for sentence in answer.feed(response, last=True):
         answer.add(sentence, answer.support(sentence))
-    if rest := answer.rest():
-        answer.add(rest, answer.support(rest))
     answer.end(answer.whole())
     return answer
 
