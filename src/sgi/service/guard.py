@@ -143,10 +143,13 @@ class Guard:
 
         Args:
             question: the question; "" if there is none.
-            contexts: the passages.
+            contexts: the passages; one text is one passage.
             response: the answer.
+
+        Returns:
+            The verdict; an answer that cannot be scored is no exception, but an ``error`` of the verdict.
         """
-        work = partial(read_answer, question, _passages(contexts), response)
+        work = partial(read_answer, question, contexts, response)
         try:
             answer = work() if self.timeout is None else self._pool.submit(work).result(self.timeout)
         except Exception as error:  # noqa: BLE001 - the caller chose what happens on any error
@@ -155,7 +158,7 @@ class Guard:
 
     async def acheck(self, question: str, contexts: Sequence[str], response: str) -> GuardVerdict:
         """Decide on a whole answer, like `check`, in a thread."""
-        answer, problem = await self._run(partial(read_answer, question, _passages(contexts), response))
+        answer, problem = await self._run(partial(read_answer, question, contexts, response))
         return self._settle(answer, problem or ("" if answer is None else answer.problem))
 
     async def stream(
@@ -171,7 +174,7 @@ class Guard:
             contexts: the passages; they are analysed once.
             chunks: the answer in pieces of any size.
         """
-        answer, problem = await self._run(partial(StreamedAnswer, question, _passages(contexts)))
+        answer, problem = await self._run(partial(StreamedAnswer, question, contexts))
         number = 0
         async with aclosing(_sentences(answer or SentenceReader(), chunks)) as sentences:
             async for sentence in sentences:
@@ -213,7 +216,7 @@ class Guard:
             blocked, reason, promise = self.on_error == "block", f"no score: {support.problem}", None
             return GuardVerdict(blocked, None, reason, promise, self.withdrawn, support.problem)
         blocked = score is not None and score < self.file.limit
-        reason = NO_CLAIMS if score is None else _why(support.evidence, number) if blocked else ""
+        reason = NO_CLAIMS if score is None else _why(support, number) if blocked else ""
         promise = None if self.withdrawn else self.file.promise
         return GuardVerdict(blocked, score, reason, promise, self.withdrawn)
 
@@ -221,17 +224,17 @@ class Guard:
         """Return the verdict on an answer, and count it; with a ``reason``, a sentence was blocked."""
         problem = problem or ("" if answer is None else answer.problem)
         score = None if answer is None or problem else answer.score
+        if answer is not None and not problem:
+            # The length of an answer that was cut off is not known; None is no evidence.
+            words = None if reason else answer.words
+            values = {SCORE: score, ANSWER_WORDS: words, PASSAGE_WORDS: answer.passage_words}
+            with self._lock:
+                self._monitor.observe(values)
+        ended = None if answer is None or problem else answer.ended
+        verdict = self._verdict(score, ended or Support(math.nan, problem=problem))
+        if reason:
+            verdict = replace(verdict, reason=reason)
         with self._lock:
-            if answer is not None and not problem:
-                # The length of an answer that was cut off is not known; None is no evidence.
-                words = None if reason else answer.words
-                self._monitor.observe(
-                    {SCORE: score, ANSWER_WORDS: words, PASSAGE_WORDS: answer.passage_words}
-                )
-            evidence = {} if answer is None else answer.evidence
-            verdict = self._verdict(score, Support(math.nan, evidence, problem))
-            if reason:
-                verdict = replace(verdict, reason=reason)
             self._counts.checked += 1
             self._counts.blocked += verdict.blocked
             self._counts.errors += bool(problem)
@@ -249,19 +252,18 @@ async def _sentences(
         yield sentence
 
 
-def _passages(contexts: Sequence[str]) -> tuple[str, ...]:
-    return (contexts,) if isinstance(contexts, str) else tuple(contexts)
-
-
 def _problem(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return "the time is over"
     return quote(f"{type(error).__name__}: {error}", _MAX_QUOTED)
 
 
-def _why(evidence: Mapping[str, Any], number: int | None) -> str:
+def _why(support: Support, number: int | None) -> str:
     """Say which sentence has the lowest score, and what the passages do not support."""
-    sentences = evidence.get("sentences", ())
+    try:
+        sentences = support.evidence.get("sentences", ())
+    except Exception:  # noqa: BLE001 - the verdict needs no reason
+        sentences = ()
     scored = [(each["score"], at) for at, each in enumerate(sentences) if each["score"] is not None]
     if not scored:
         return "the passages do not support the answer"

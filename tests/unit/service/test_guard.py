@@ -241,3 +241,20 @@ def test_a_file_is_read_as_it_was_written(file, tmp_path):
     path = tmp_path / "guard.json"
     path.write_text(file.to_json())
     assert sgi.Guard(path).file == sgi.Guard(json.loads(path.read_text())).file == file
+
+
+@pytest.mark.parametrize(
+    ("contexts", "response"), [(None, GOOD), ([None], GOOD), (PASSAGES, None), (3, GOOD), (PASSAGES, 3.5)]
+)
+def test_values_of_another_type_are_errors(guard, contexts, response):
+    verdict = guard.check("", contexts, response)
+    assert verdict.blocked
+    assert verdict.error
+
+
+def test_one_text_is_one_passage(guard):
+    assert guard.check("", PASSAGES[0], GOOD) == guard.check("", PASSAGES, GOOD)
+
+
+def test_texts_that_no_encoding_has_are_scored(guard):
+    assert guard.check("\ud800", ["It is \udfff red. " + PASSAGES[0]], GOOD + "\ud800\x00").score is not None

@@ -198,6 +198,13 @@ def score_row(row: PreparedRow, entailment: ResponseEntailment | None) -> tuple[
     return value, evidence_map
 
 
+def row_log_odds(row: PreparedRow) -> float:
+    """Return the log odds of the score of a row that has no ``reason``, without evidence map and model."""
+    logistic = grounding_model().logistic
+    parts = logistic.contributions(table([signals_of(row.analysis)]))
+    return float(parts.sum() + logistic.intercept)
+
+
 def _whole(analysis: ResponseAnalysis, each: Sequence[Signals | None]) -> Signals:
     """Return the signals of the response: those of its sentence if it has only one."""
     if (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sgi.kernel.sample import Sample
-from sgi.metrics.grounding.detector import score_row
+from sgi.metrics.grounding.detector import row_log_odds, score_row
 from sgi.metrics.grounding.grounding_model import sigmoid
 from sgi.metrics.grounding.prepared_row import PreparedRow
 from sgi.text.tokenizers import sentence_spans
@@ -28,9 +28,7 @@ MAX_SENTENCE = 2000
 """The maximum number of characters of a sentence; a longer one is cut between two words."""
 
 _FINISHED_WORD, _LAST_WORD = re.compile(r"(?<!\S)\S+(?=\s)"), re.compile(r"(?<!\S)\S+")
-_LEAST = 1e-12
 _GOES_ON = re.compile(r"[\w,]")
-_NO_EVIDENCE: Mapping[str, Any] = {}
 
 
 class Support(NamedTuple):
@@ -38,13 +36,18 @@ class Support(NamedTuple):
 
     Attributes:
         log_odds: of its score; infinite if it claims nothing, NaN with a ``problem``.
-        evidence: the evidence map; empty without a score.
+        row: the row that was scored; None without a score.
         problem: why it has no score.
     """
 
     log_odds: float
-    evidence: Mapping[str, Any] = _NO_EVIDENCE
+    row: PreparedRow | None = None
     problem: str = ""
+
+    @property
+    def evidence(self) -> Mapping[str, Any]:
+        """The evidence map, computed at each call; empty without a score."""
+        return {} if self.row is None else score_row(self.row, None)[1]
 
 
 class SentenceReader:
@@ -105,7 +108,7 @@ class StreamedAnswer:
         sentences: the sentences that were added.
         lowest: the lowest log odds so far, with the margin; infinite if nothing was claimed so far.
         problem: why a part of the answer has no score; "" if none lacks one.
-        evidence: the evidence map of the whole answer, when it has ended.
+        ended: the whole answer with its score, when it has ended; None before.
 
     >>> answer = StreamedAnswer("", ["It is red and weighs 7 kg."])
     >>> for sentence in answer.feed("It is red. It weighs 5 kg."):
@@ -115,7 +118,8 @@ class StreamedAnswer:
     """
 
     def __init__(self, question: str, contexts: Sequence[str]) -> None:
-        sample = Sample(id="answer", question=question, contexts=tuple(contexts))
+        passages = (contexts,) if isinstance(contexts, str) else tuple(contexts)
+        sample = Sample(id="answer", question=question, contexts=passages)
         self._empty = PreparedRow.of(sample)
         if self._empty.passages:
             self._empty.source.index  # noqa: B018 - computed here, once for all sentences
@@ -123,7 +127,7 @@ class StreamedAnswer:
         self._first: Support | None = None
         self.sentences: list[str] = []
         self.lowest, self.problem = math.inf, ""
-        self.evidence: Mapping[str, Any] = {}
+        self.ended: Support | None = None
 
     @property
     def words(self) -> int:
@@ -169,9 +173,9 @@ class StreamedAnswer:
         return _score(self._row(self.text))
 
     def end(self, whole: Support) -> None:
-        """Add the score of the whole answer, and its evidence."""
+        """Add the score of the whole answer."""
         self._note(whole)
-        self.evidence = whole.evidence
+        self.ended = whole
 
     @property
     def score(self) -> float | None:
@@ -195,7 +199,8 @@ def score_of(log_odds: float) -> float | None:
 def read_answer(question: str, contexts: Sequence[str], response: str) -> StreamedAnswer:
     """Score an answer that is known as a whole.
 
-    >>> read_answer("", ["It is red and weighs 7 kg."], "It is red. It weighs 5 kg.").evidence["finding"]
+    >>> answer = read_answer("", ["It is red and weighs 7 kg."], "It is red. It weighs 5 kg.")
+    >>> answer.ended.evidence["finding"]
     'contradicted'
     """
     answer = StreamedAnswer(question, contexts)
@@ -210,6 +215,4 @@ def _score(row: PreparedRow) -> Support:
         return Support(math.inf)
     if row.reason:
         return Support(math.nan, problem=row.reason)
-    value, evidence = score_row(row, None)
-    bounded = min(max(value, _LEAST), 1 - _LEAST)
-    return Support(math.log(bounded / (1 - bounded)), evidence)
+    return Support(row_log_odds(row), row)
