@@ -258,3 +258,17 @@ def test_one_text_is_one_passage(guard):
 
 def test_texts_that_no_encoding_has_are_scored(guard):
     assert guard.check("\ud800", ["It is \udfff red. " + PASSAGES[0]], GOOD + "\ud800\x00").score is not None
+
+
+@pytest.mark.parametrize("on_error", ["allow", "block"])
+def test_a_low_score_counts_more_than_a_problem_elsewhere(file, on_error):
+    guard = sgi.Guard(file, on_error=on_error)
+    german = "Der Turm steht seit dem Jahr 1889 am Ufer der Seine und ist rot."
+    text = f"It is tall. {german} It was sold to 40 Spanish investors."
+    verdict = guard.check("", PASSAGES, text)
+    last = streamed(guard, text)[-1]
+    assert verdict.blocked
+    assert last.blocked
+    if on_error == "allow":
+        assert (verdict.error, guard.counts.errors) == ("", 0)
+        assert verdict.score == last.score < 0.5
