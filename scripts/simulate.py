@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from simulations import calibrations, changes, comparisons, margins, means, rankings, sample_sizes
+from simulations import calibrations, changes, comparisons, guards, margins, means, rankings, sample_sizes
 
 SIMULATIONS = {
     "means": means,
@@ -20,6 +20,7 @@ SIMULATIONS = {
     "rankings": rankings,
     "calibrations": calibrations,
     "sample_sizes": sample_sizes,
+    "guards": guards,
 }
 
 

@@ -30,6 +30,9 @@ OnError = Literal["allow", "block"]
 """What happens to an answer that cannot be scored."""
 
 _MAX_QUOTED = 120
+_MAX_SHORT = 5000
+"""With so many words of passages, a sentence takes a few milliseconds: less than the change to a thread costs
+the event loop, which waits for Python's interpreter lock there."""
 _NAMES = {
     SCORE: "a score",
     ANSWER_WORDS: "a length in words",
@@ -143,20 +146,23 @@ class Guard:
 
         Args:
             question: the question; "" if there is none.
-            contexts: the passages.
+            contexts: the passages; one text is one passage.
             response: the answer.
+
+        Returns:
+            The verdict; an answer that cannot be scored is no exception, but an ``error`` of the verdict.
         """
-        work = partial(read_answer, question, _passages(contexts), response)
+        work = partial(read_answer, question, contexts, response)
         try:
             answer = work() if self.timeout is None else self._pool.submit(work).result(self.timeout)
         except Exception as error:  # noqa: BLE001 - the caller chose what happens on any error
             return self._settle(None, _problem(error))
-        return self._settle(answer, answer.problem)
+        return self._settle(answer, "")
 
     async def acheck(self, question: str, contexts: Sequence[str], response: str) -> GuardVerdict:
         """Decide on a whole answer, like `check`, in a thread."""
-        answer, problem = await self._run(partial(read_answer, question, _passages(contexts), response))
-        return self._settle(answer, problem or ("" if answer is None else answer.problem))
+        answer, problem = await self._run(partial(read_answer, question, contexts, response))
+        return self._settle(answer, problem)
 
     async def stream(
         self, question: str, contexts: Sequence[str], chunks: AsyncIterable[str]
@@ -171,26 +177,23 @@ class Guard:
             contexts: the passages; they are analysed once.
             chunks: the answer in pieces of any size.
         """
-        answer, problem = await self._run(partial(StreamedAnswer, question, _passages(contexts)))
+        answer, problem = await self._run(partial(StreamedAnswer, question, contexts))
+        is_short = answer is not None and answer.passage_words <= _MAX_SHORT
         number = 0
         async with aclosing(_sentences(answer or SentenceReader(), chunks)) as sentences:
             async for sentence in sentences:
                 number += 1
                 support = Support(math.nan, problem=problem)
                 if answer is not None:
-                    found, failure = await self._run(partial(answer.support, sentence))
+                    work = partial(answer.support, sentence)
+                    found, failure = await self._run(work, is_short=is_short)
                     support = found or Support(math.nan, problem=failure)
                     answer.add(sentence, support)
                 verdict = self._verdict(score_of(support.log_odds), support, number)
                 if verdict.blocked:
                     whole = self._settle(answer, problem, verdict.reason)
-                    yield replace(
-                        verdict,
-                        text=sentence,
-                        promise=whole.promise,
-                        withdrawn=whole.withdrawn,
-                        sentence=number,
-                    )
+                    verdict = replace(verdict, promise=whole.promise, withdrawn=whole.withdrawn)
+                    yield replace(verdict, sentence=number, text=sentence)
                     yield whole
                     return
                 yield replace(verdict, sentence=number, text=sentence)
@@ -199,42 +202,45 @@ class Guard:
             answer.end(found or Support(math.nan, problem=failure))
         yield self._settle(answer, problem)
 
-    async def _run(self, work: Callable[[], T]) -> tuple[T | None, str]:
-        """Return the result of work in a thread, or None and why there is none."""
+    async def _run(self, work: Callable[[], T], *, is_short: bool = False) -> tuple[T | None, str]:
+        """Return the result of work, or None and why there is none; in a thread, unless it is short."""
         try:
+            if is_short and self.timeout is None:
+                return work(), ""
             with anyio.fail_after(self.timeout):
                 return await anyio.to_thread.run_sync(work, abandon_on_cancel=True), ""
         except Exception as error:  # noqa: BLE001 - the caller chose what happens on any error
             return None, _problem(error)
 
     def _verdict(self, score: float | None, support: Support, number: int | None = None) -> GuardVerdict:
-        """Return the verdict on a sentence or an answer."""
-        if support.problem:
-            blocked, reason, promise = self.on_error == "block", f"no score: {support.problem}", None
-            return GuardVerdict(blocked, None, reason, promise, self.withdrawn, support.problem)
-        blocked = score is not None and score < self.file.limit
-        reason = NO_CLAIMS if score is None else _why(support.evidence, number) if blocked else ""
-        promise = None if self.withdrawn else self.file.promise
-        return GuardVerdict(blocked, score, reason, promise, self.withdrawn)
+        """Return the verdict on a sentence or an answer; a low score counts more than a problem elsewhere."""
+        withdrawn = self.withdrawn
+        is_low = score is not None and score < self.file.limit
+        if support.problem and not is_low:
+            blocked, reason = self.on_error == "block", f"no score: {support.problem}"
+            return GuardVerdict(blocked, None, reason, None, withdrawn, support.problem)
+        reason = NO_CLAIMS if score is None else _why(support, number) if is_low else ""
+        return GuardVerdict(is_low, score, reason, None if withdrawn else self.file.promise, withdrawn)
 
     def _settle(self, answer: StreamedAnswer | None, problem: str, reason: str = "") -> GuardVerdict:
         """Return the verdict on an answer, and count it; with a ``reason``, a sentence was blocked."""
-        problem = problem or ("" if answer is None else answer.problem)
-        score = None if answer is None or problem else answer.score
-        with self._lock:
-            if answer is not None and not problem:
+        score, whole = None, Support(math.nan, problem=problem)
+        if answer is not None:
+            score, whole = score_of(answer.lowest), answer.ended or whole
+            whole = whole._replace(problem=answer.problem)
+            if not answer.problem:
                 # The length of an answer that was cut off is not known; None is no evidence.
                 words = None if reason else answer.words
-                self._monitor.observe(
-                    {SCORE: score, ANSWER_WORDS: words, PASSAGE_WORDS: answer.passage_words}
-                )
-            evidence = {} if answer is None else answer.evidence
-            verdict = self._verdict(score, Support(math.nan, evidence, problem))
-            if reason:
-                verdict = replace(verdict, reason=reason)
+                values = {SCORE: score, ANSWER_WORDS: words, PASSAGE_WORDS: answer.passage_words}
+                with self._lock:
+                    self._monitor.observe(values)
+        verdict = self._verdict(score, whole)
+        if reason:
+            verdict = replace(verdict, reason=reason)
+        with self._lock:
             self._counts.checked += 1
             self._counts.blocked += verdict.blocked
-            self._counts.errors += bool(problem)
+            self._counts.errors += bool(verdict.error)
             self._counts.withdrawn += bool(verdict.withdrawn)
         return verdict
 
@@ -245,12 +251,8 @@ async def _sentences(
     async for chunk in chunks:
         for sentence in reader.feed(chunk):
             yield sentence
-    if rest := reader.rest():
-        yield rest
-
-
-def _passages(contexts: Sequence[str]) -> tuple[str, ...]:
-    return (contexts,) if isinstance(contexts, str) else tuple(contexts)
+    for sentence in reader.feed(last=True):
+        yield sentence
 
 
 def _problem(error: Exception) -> str:
@@ -259,9 +261,12 @@ def _problem(error: Exception) -> str:
     return quote(f"{type(error).__name__}: {error}", _MAX_QUOTED)
 
 
-def _why(evidence: Mapping[str, Any], number: int | None) -> str:
+def _why(support: Support, number: int | None) -> str:
     """Say which sentence has the lowest score, and what the passages do not support."""
-    sentences = evidence.get("sentences", ())
+    try:
+        sentences = support.evidence.get("sentences", ())
+    except Exception:  # noqa: BLE001 - the verdict needs no reason
+        sentences = ()
     scored = [(each["score"], at) for at, each in enumerate(sentences) if each["score"] is not None]
     if not scored:
         return "the passages do not support the answer"

@@ -36,7 +36,7 @@ MIN_QUESTIONS = 10
 """The least number of questions with a good answer; ten promise 26 %."""
 
 SCORE, ANSWER_WORDS, PASSAGE_WORDS = "score", "answer words", "passage words"
-_SIDES: Mapping[str, Sequence[Side]] = {
+SIDES: Mapping[str, Sequence[Side]] = {
     SCORE: ("below",),
     ANSWER_WORDS: ("below", "above"),
     PASSAGE_WORDS: ("below", "above"),
@@ -237,7 +237,7 @@ def fit_guard(
         left_out=len(failures),
         caught=caught,
         bad_share=bad_share,
-        traffic=traffic_limits(values, _SIDES, other_share=bad_share),
+        traffic=traffic_limits(values, SIDES, other_share=bad_share),
     )
     return FittedGuard(guard, (*failures, *wrong_failures))
 

@@ -25,7 +25,6 @@ from sgi.reporting.views.headline import Headline
 from sgi.reporting.views.row_view import SampleView
 from sgi.reporting.views.run_header import State
 from sgi.service.guard import GuardCounts, OnError
-from sgi.service.guard_file import CaughtShare
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.paired_tests import McNemar, PairedDifference
@@ -193,18 +192,13 @@ class GuardDecision(BaseModel):
     error: str = Field(description="Why no score could be computed; empty if one was.")
 
 
-class GuardFacts(BaseModel):
-    """The guard of the server, and the answers that it has seen since the server started."""
+class GuardCaught(BaseModel):
+    """The share of labelled bad answers that the guard blocks, with an interval of 95 %."""
 
-    digest: str = Field(description="Digest of the guard file.")
-    limit: float = Field(description="Answers with a lower score are blocked.")
-    promise: float = Field(description="The largest share of good answers that is blocked.")
-    confidence: float = Field(description="The confidence of the promise.")
-    questions: int = Field(description="The number of questions whose good answers it was fitted on.")
-    caught: CaughtShare | None = Field(description="The share of bad answers that is blocked, if measured.")
-    on_error: OnError = Field(description="What happens to an answer that cannot be scored.")
-    withdrawn: str = Field(description="Why the promise is withdrawn; empty while it holds.")
-    counts: GuardCounts = Field(description="How many answers it has seen.")
+    value: float = Field(description="The share, one answer to each question.")
+    low: float = Field(description="The lower end of the interval.")
+    high: float = Field(description="The upper end of the interval.")
+    questions: int = Field(description="The number of questions.")
 
 
 class MetricFacts(BaseModel):
@@ -327,4 +321,17 @@ RunModel = _model(
     "A run: what it is, and its numbers.",
     head=(HeadModel, "What the run is."),
     headline=(HeadlineModel, "Its most important numbers."),
+)
+GuardFacts = _model(
+    "GuardFacts",
+    "The guard of the server, and the answers that it has seen since the server started.",
+    digest=(str, "Digest of the guard file."),
+    limit=(float, "Answers with a lower score are blocked."),
+    promise=(float, "The largest share of good answers that is blocked."),
+    confidence=(float, "The confidence of the promise."),
+    questions=(int, "The number of questions whose good answers it was fitted on."),
+    caught=(GuardCaught | None, "The share of bad answers that is blocked; null if it is unknown."),
+    on_error=(OnError, "What happens to an answer that cannot be scored."),
+    withdrawn=(str, "Why the promise is withdrawn; empty while it holds."),
+    counts=(model_of(GuardCounts), "How many answers it has seen."),
 )

@@ -176,6 +176,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
 
 def score_row(row: PreparedRow, entailment: ResponseEntailment | None) -> tuple[float, dict[str, JsonValue]]:
+    """Return the score of a row that has no ``reason``, and its evidence map."""
     analysis = row.analysis
     each = sentence_signals(analysis)
     whole = _whole(analysis, each)
@@ -195,6 +196,13 @@ def score_row(row: PreparedRow, entailment: ResponseEntailment | None) -> tuple[
     if entailment is not None:
         entailment.add_to(evidence_map)
     return value, evidence_map
+
+
+def row_log_odds(row: PreparedRow) -> float:
+    """Return the log odds of the score of a row that has no ``reason``, without evidence map and model."""
+    logistic = grounding_model().logistic
+    parts = logistic.contributions(table([signals_of(row.analysis)]))
+    return float(parts.sum() + logistic.intercept)
 
 
 def _whole(analysis: ResponseAnalysis, each: Sequence[Signals | None]) -> Signals:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sgi.kernel.sample import Sample
-from sgi.metrics.grounding.detector import score_row
+from sgi.metrics.grounding.detector import row_log_odds, score_row
 from sgi.metrics.grounding.grounding_model import sigmoid
 from sgi.metrics.grounding.prepared_row import PreparedRow
 from sgi.text.tokenizers import sentence_spans
@@ -27,10 +27,8 @@ answers as the score of the whole answer does (docs/internals/results/guard.md).
 MAX_SENTENCE = 2000
 """The maximum number of characters of a sentence; a longer one is cut between two words."""
 
-_FINISHED_WORD = re.compile(r"(?<!\S)\S+(?=\s)")
-_LEAST = 1e-12
+_FINISHED_WORD, _LAST_WORD = re.compile(r"(?<!\S)\S+(?=\s)"), re.compile(r"(?<!\S)\S+")
 _GOES_ON = re.compile(r"[\w,]")
-_NO_EVIDENCE: Mapping[str, Any] = {}
 
 
 class Support(NamedTuple):
@@ -38,13 +36,18 @@ class Support(NamedTuple):
 
     Attributes:
         log_odds: of its score; infinite if it claims nothing, NaN with a ``problem``.
-        evidence: the evidence map; empty without a score.
+        row: the row that was scored; None without a score.
         problem: why it has no score.
     """
 
     log_odds: float
-    evidence: Mapping[str, Any] = _NO_EVIDENCE
+    row: PreparedRow | None = None
     problem: str = ""
+
+    @property
+    def evidence(self) -> Mapping[str, Any]:
+        """The evidence map, computed at each call; empty without a score."""
+        return {} if self.row is None else score_row(self.row, None)[1]
 
 
 class SentenceReader:
@@ -54,7 +57,7 @@ class SentenceReader:
     pieces, and together they are the text.
 
     >>> reader = SentenceReader()
-    >>> [*reader.feed("It is r"), *reader.feed("ed. It weighs 5"), *reader.feed(" kg."), reader.rest()]
+    >>> [*reader.feed("It is r"), *reader.feed("ed. It weighs 5"), *reader.feed(" kg.", last=True)]
     ['It is red. ', 'It weighs 5 kg.']
     """
 
@@ -62,22 +65,29 @@ class SentenceReader:
         self._language = language
         self._text, self._read = "", 0
 
-    def feed(self, piece: str) -> Iterator[str]:
-        """Add a piece of the text, and yield the sentences that it finishes, with the space after them."""
+    def feed(self, piece: str = "", *, last: bool = False) -> Iterator[str]:
+        """Add a piece of the text, and yield the sentences that it finishes, with the space after them.
+
+        The ``last`` piece finishes all.
+        """
         self._text += piece
+        pattern = _LAST_WORD if last else _FINISHED_WORD
         while True:
-            word = _FINISHED_WORD.search(self._text, self._read)
+            word = pattern.search(self._text, self._read)
             if word is not None and word.end() <= MAX_SENTENCE:
                 self._read = word.end()
                 cut = self._end_before(word.start(), word.end())
             elif len(self._text) > MAX_SENTENCE:
                 cut = self._read or MAX_SENTENCE
             else:
-                return
+                break
             if cut:
                 sentence, self._text = self._text[:cut], self._text[cut:]
                 self._read = max(0, self._read - cut)
                 yield sentence
+        if last and self._text:
+            yield self._text
+            self._text, self._read = "", 0
 
     def _end_before(self, start: int, end: int) -> int:
         """Return where a sentence ends before the word from start to end; 0 if none does."""
@@ -86,11 +96,6 @@ class SentenceReader:
             return 0
         spans = sentence_spans(self._text[:end], self._language)
         return spans[1][0] if len(spans) > 1 else 0
-
-    def rest(self) -> str:
-        """Return the text after the last finished sentence, and begin a new text."""
-        rest, self._text, self._read = self._text, "", 0
-        return rest
 
 
 class StreamedAnswer:
@@ -103,7 +108,7 @@ class StreamedAnswer:
         sentences: the sentences that were added.
         lowest: the lowest log odds so far, with the margin; infinite if nothing was claimed so far.
         problem: why a part of the answer has no score; "" if none lacks one.
-        evidence: the evidence map of the whole answer, when it has ended.
+        ended: the whole answer with its score, when it has ended; None before.
 
     >>> answer = StreamedAnswer("", ["It is red and weighs 7 kg."])
     >>> for sentence in answer.feed("It is red. It weighs 5 kg."):
@@ -113,7 +118,8 @@ class StreamedAnswer:
     """
 
     def __init__(self, question: str, contexts: Sequence[str]) -> None:
-        sample = Sample(id="answer", question=question, contexts=tuple(contexts))
+        passages = (contexts,) if isinstance(contexts, str) else tuple(contexts)
+        sample = Sample(id="answer", question=question, contexts=passages)
         self._empty = PreparedRow.of(sample)
         if self._empty.passages:
             self._empty.source.index  # noqa: B018 - computed here, once for all sentences
@@ -121,7 +127,7 @@ class StreamedAnswer:
         self._first: Support | None = None
         self.sentences: list[str] = []
         self.lowest, self.problem = math.inf, ""
-        self.evidence: Mapping[str, Any] = {}
+        self.ended: Support | None = None
 
     @property
     def words(self) -> int:
@@ -138,13 +144,9 @@ class StreamedAnswer:
         """The sentences that were added, as one text."""
         return "".join(self.sentences)
 
-    def feed(self, piece: str) -> Iterator[str]:
-        """Yield the sentences that a further piece of the answer finishes."""
-        return self._reader.feed(piece)
-
-    def rest(self) -> str:
-        """Return the text after the last finished sentence, when the answer has ended."""
-        return self._reader.rest()
+    def feed(self, piece: str = "", *, last: bool = False) -> Iterator[str]:
+        """Yield the sentences that a further piece of the answer finishes; the ``last`` one finishes all."""
+        return self._reader.feed(piece, last=last)
 
     def support(self, sentence: str) -> Support:
         """Score a sentence alone, with the margin; changes nothing, so that it can run in a thread.
@@ -171,9 +173,9 @@ class StreamedAnswer:
         return _score(self._row(self.text))
 
     def end(self, whole: Support) -> None:
-        """Add the score of the whole answer, and its evidence."""
+        """Add the score of the whole answer."""
         self._note(whole)
-        self.evidence = whole.evidence
+        self.ended = whole
 
     @property
     def score(self) -> float | None:
@@ -197,14 +199,13 @@ def score_of(log_odds: float) -> float | None:
 def read_answer(question: str, contexts: Sequence[str], response: str) -> StreamedAnswer:
     """Score an answer that is known as a whole.
 
-    >>> read_answer("", ["It is red and weighs 7 kg."], "It is red. It weighs 5 kg.").evidence["finding"]
+    >>> answer = read_answer("", ["It is red and weighs 7 kg."], "It is red. It weighs 5 kg.")
+    >>> answer.ended.evidence["finding"]
     'contradicted'
     """
     answer = StreamedAnswer(question, contexts)
-    for sentence in answer.feed(response):
+    for sentence in answer.feed(response, last=True):
         answer.add(sentence, answer.support(sentence))
-    if rest := answer.rest():
-        answer.add(rest, answer.support(rest))
     answer.end(answer.whole())
     return answer
 
@@ -214,6 +215,4 @@ def _score(row: PreparedRow) -> Support:
         return Support(math.inf)
     if row.reason:
         return Support(math.nan, problem=row.reason)
-    value, evidence = score_row(row, None)
-    bounded = min(max(value, _LEAST), 1 - _LEAST)
-    return Support(math.log(bounded / (1 - bounded)), evidence)
+    return Support(row_log_odds(row), row)

@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import sgi
+from sgi.service.guard_file import CaughtShare
 from sgi_web.body_limit import API_LIMIT
 from support.guards import fitted_guard
 from support.web_server import open_site, serve_site
@@ -174,3 +175,10 @@ def test_both_tokens_may_check_answers_and_nobody_else(site, guard):
         for body in (GOOD, None):
             assert call(address, body)[0] == 401
     assert guard.counts.checked == 2
+
+
+def test_the_share_of_caught_answers_is_in_the_facts(site):
+    caught = CaughtShare.of(8, 10)
+    site.guard = sgi.Guard(fitted_guard().model_copy(update={"caught": caught}))
+    with serve_site(site) as address:
+        assert checked(address)[1]["caught"] == caught.model_dump()
