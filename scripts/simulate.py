@@ -15,6 +15,7 @@ from simulations import (
     calibrations,
     changes,
     comparisons,
+    guards,
     margins,
     means,
     probes,
@@ -32,6 +33,7 @@ SIMULATIONS = {
     "sample_sizes": sample_sizes,
     "audits": audits,
     "probes": probes,
+    "guards": guards,
 }
 
 
