@@ -28,7 +28,7 @@ VILLE = 20.0
 _MIN_PROBABILITY = 1e-12
 # Width of the dip of the threshold, and how far the labels may be from a random or an equal sample there.
 _DIP_REACH = 20
-_MAX_IMBALANCE = 0.15
+_MAX_IMBALANCE = 0.1
 # Least threshold for balanced verdicts, where it starts to rise, and how fast.
 _DIP, _DIP_FROM, _DIP_SLOPE = 1.4, 0.33, 20.0
 # Shares of good rows from 0.27 to 0.73 have five times the weight in the alternative.

@@ -181,10 +181,7 @@ def _verdict(
 
 
 def _further_labels(counts: LabelCounts, share_yes: float) -> int | None:
-    """Return how many further labels of random rows give a verdict, if they agree like those so far.
-
-    The rates are shrunk towards 0.9 by one label. The steps are 1 up to 40 labels, 2 to 120, and 10 beyond.
-    """
+    """Predict the further labels of random rows for a verdict; one label shrinks the rates towards 0.9."""
     table = _table(counts)
     ppv, npv = (counts.right_yes + 0.9) / (counts.yes + 1), (counts.right_no + 0.9) / (counts.no + 1)
     steps = np.concatenate([np.arange(1, 41), np.arange(42, 121, 2), np.arange(130, MAX_MORE + 1, 10)])
@@ -206,7 +203,7 @@ def _draws(counts: LabelCounts) -> tuple[Floats, Floats, np.random.Generator]:
     return ppv, generator.beta(counts.right_no + 0.5, counts.wrong_no + 0.5, _DRAWS), generator
 
 
-def _rates(ppv: Floats, npv: Floats, share: float) -> tuple[Floats, Floats]:
+def _rates(ppv: Floats, npv: Floats, share: float | Floats) -> tuple[Floats, Floats]:
     """Return sensitivity and specificity."""
     good = share * ppv + (1 - share) * (1 - npv)
     return share * ppv / good, (1 - share) * npv / (1 - good)
@@ -238,8 +235,17 @@ def _estimates(counts: LabelCounts, share: float) -> dict[str, Estimate | None]:
     return {**rates, "ppv": ppv, "npv": npv}
 
 
+def _drawn_shares(generator: np.random.Generator, share: float, rows: int) -> Floats:
+    return generator.beta(share * rows + 0.5, (1 - share) * rows + 0.5, _DRAWS)
+
+
 def corrected_share(
-    counts: LabelCounts, share_yes: float, *, other_share: float | None = None, rows: int | None = None
+    counts: LabelCounts,
+    share_yes: float,
+    *,
+    other_share: float | None = None,
+    rows: int | None = None,
+    audited_rows: int | None = None,
 ) -> CorrectedShare:
     r"""Return the share of good rows of the audited run, or of another run of the same judge.
 
@@ -247,8 +253,9 @@ def corrected_share(
         \pi_2 = \frac{r_2 + \text{specificity} - 1}{\text{sensitivity} + \text{specificity} - 1}
 
     The other run has the share r₂ = ``other_share`` of verdicts yes among ``rows`` rows; its π₂ is clipped to
-    [0, 1]. It assumes that sensitivity and specificity are the same in both runs. Intervals are percentiles
-    of posterior draws with Jeffreys' priors.
+    [0, 1]. It assumes that sensitivity and specificity are the same in both runs, as shares of populations;
+    with ``audited_rows``, ``share_yes`` is as uncertain as in a sample of so many rows. Intervals are
+    percentiles of posterior draws with Jeffreys' priors.
 
     Raises:
         ValueError: as for `judge_trust`; or only one of ``other_share`` and ``rows`` is given.
@@ -280,13 +287,14 @@ def corrected_share(
     good = counts.right_yes + counts.wrong_no
     if not 0 < share_yes < 1 or good in {0, counts.labelled}:
         return CorrectedShare(None, reason=undefined)
-    sensitivity, specificity = _rates(ppv, npv, share_yes)
+    audited = _drawn_shares(generator, share_yes, audited_rows) if audited_rows else share_yes
+    sensitivity, specificity = _rates(ppv, npv, audited)
     j = sensitivity + specificity - 1
     if np.quantile(j, (1 - _LEVEL) / 2) <= 0:
         return CorrectedShare(None, reason=undefined)
     one, two = (float(rate) for rate in _rates(np.array(right[0]), np.array(right[1]), share_yes))
     value = min(1.0, max(0.0, (other_share + two - 1) / (one + two - 1)))
-    yes = generator.beta(other_share * rows + 0.5, (1 - other_share) * rows + 0.5, _DRAWS)
+    yes = _drawn_shares(generator, other_share, rows)
     drawn = np.clip(np.divide(yes + specificity - 1, j, out=np.ones(_DRAWS), where=j > 0), 0.0, 1.0)
     made = _with_draws(value, drawn)
     return CorrectedShare(made.value, made.interval)
