@@ -62,13 +62,15 @@ def audit(
         UnknownNameError: there is no such run, metric, column or probe.
         UsageError: the labels are not yes and no, or the metric has no default threshold.
     """
-    from sgi.analysis.audit.audit import audit_labels
+    from sgi.analysis.audit.audit import audit_labels, scorer_key
     from sgi.analysis.audit.probe_texts import PROBES
-    from sgi.store.audits import store_audit
+    from sgi.store.audits import latest_audit, store_audit
 
     names = tuple(PROBES) if "all" in probes else tuple(probes)
     with open_given_runs((run,), None, db) as (database, (record,)):
         result, provenance = audit_labels(database, record, metric, labels, threshold=threshold)
+        if provenance is not None:
+            result = result.keeping(latest_audit(database, scorer_key(result.metric, provenance)))
         if names or since is not None:
             earlier = None if since is None else read_run(database, find_run(database, since))
             run_tests = partial(_tests, read_run(database, record), result, names, earlier, judge, cache)

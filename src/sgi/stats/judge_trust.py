@@ -166,15 +166,17 @@ def _verdict(
     counts: LabelCounts, surplus: float, opposed: float, *, one_verdict: bool
 ) -> tuple[Literal["TRUSTED", "NOT TRUSTED", "NEED"], str]:
     if counts.labelled < MIN_LABELS:
-        some = "1 label" if counts.labelled == 1 else f"{counts.labelled} labels"
-        return "NEED", f"There are only {some}; at least {MIN_LABELS} are needed."
+        some = {0: "There are no labels", 1: "There is only 1 label"}.get(
+            counts.labelled, f"There are only {counts.labelled} labels"
+        )
+        return "NEED", f"{some}; at least {MIN_LABELS} are needed."
     good = counts.right_yes + counts.wrong_no
     if good in {0, counts.labelled}:
         return "NEED", f"All labels are {'yes' if good else 'no'}; labels of both classes are needed."
     if surplus >= 0:
-        return "TRUSTED", f"The balanced accuracy is above {TRUSTED_ABOVE}, with an error of at most 5 %."
+        return "TRUSTED", f"The balanced accuracy is shown to be above {TRUSTED_ABOVE}."
     if opposed >= math.log(VILLE):
-        return "NOT TRUSTED", f"The balanced accuracy is below {GOOD_FROM}, with an error of at most 5 %."
+        return "NOT TRUSTED", f"The balanced accuracy is shown to be below {GOOD_FROM}."
     if one_verdict:
         return "NEED", f"The judge gives every row the verdict {'yes' if counts.yes else 'no'}."
     return "NEED", f"The balanced accuracy is not yet shown to be above {TRUSTED_ABOVE} or below {GOOD_FROM}."

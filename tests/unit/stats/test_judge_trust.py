@@ -124,7 +124,7 @@ def test_every_verdict_has_a_reason_and_labels_of_both_classes(counts, share):
 @pytest.mark.parametrize(
     ("counts", "share", "verdict", "reason"),
     [
-        ((0, 0, 0, 0), 0.5, "NEED", "only 0 labels"),
+        ((0, 0, 0, 0), 0.5, "NEED", "There are no labels"),
         ((1, 0, 0, 0), 0.5, "NEED", "only 1 label;"),
         ((5, 0, 4, 0), 0.5, "NEED", "only 9 labels"),
         ((40, 0, 0, 0), 0.5, "NEED", "All labels are yes"),

@@ -121,6 +121,22 @@ class Audit:
             return self.trust.reason
         return " ".join(self.found or self.untested)
 
+    def keeping(self, earlier: StoredAudit | None) -> Audit:
+        """Keep the verdict of an earlier audit of the run if the labels since then show neither.
+
+        With more labels, the evidence can fall below its limit again; the first verdict is the one that is
+        right in 95 % of cases. All labels of the earlier audit must be among the present ones.
+        """
+        if self.trust.verdict != "NEED" or earlier is None or earlier.run != self.run_id:
+            return self
+        body = earlier.body
+        verdict, used = body["trust"]["verdict"], body["used"]
+        same = (body["label"], body["threshold"]) == (self.label, self.threshold)
+        if not same or not used or verdict == "NEED" or not used.items() <= self.used.items():
+            return self
+        reason = f"{body['trust']['reason']} This was shown with the first {len(used):,} labels."
+        return replace(self, trust=replace(self.trust, verdict=verdict, more=None, reason=reason))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON values."""
         facts = asdict(replace(self, probes=(), drift=None, used={}))

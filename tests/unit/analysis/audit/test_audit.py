@@ -185,6 +185,23 @@ def test_an_audit_ends_when_its_labels_change_or_its_run_is_deleted(database):
     assert "was deleted" in audited_means(database, later)[0].obstacle
 
 
+def test_the_first_verdict_is_kept_while_its_labels_are(database):
+    record, good = judged(database, labels=0, right=0.85)
+    run = read_run(database, record)
+    order = [run.ids[row] for row in label_order(run.ids, run.metric("faithfulness"))]
+    verdicts = []
+    for count in range(10, 130, 4):
+        label_by_hand(database, record, order[max(0, count - 4) : count] if verdicts else order[:count], good)
+        plain, _ = audit_labels(database, record, "faithfulness", "people")
+        kept = api.audit(record.id, "faithfulness", "people", db=database.shown)
+        verdicts.append((plain.verdict, kept.verdict))
+    first = next(place for place, (_, verdict) in enumerate(verdicts) if verdict == "TRUSTED")
+    assert ("NEED", "TRUSTED") in verdicts
+    assert all(verdict == "TRUSTED" for _, verdict in verdicts[first:])
+    label_by_hand(database, record, order[:1], ~good)
+    assert api.audit(record.id, "faithfulness", "people", db=database.shown).verdict == "NEED"
+
+
 def test_the_python_api_stores_the_audit(database, tmp_path):
     record, _ = judged(database)
     audit = api.audit(record.id, "faithfulness", db=database.shown)
