@@ -48,6 +48,7 @@ REPORTED_ON = (
     "halueval_qa.jsonl",
     "begin.jsonl",
 )
+MARGINS = (0.0, 1.0, 1.5, 2.0, 3.0)
 _MOST_ROWS = 1000
 
 
@@ -195,6 +196,7 @@ class RealAnswers(NamedTuple):
         whole: the log odds of the whole answer.
         alone: the lowest log odds of a sentence alone, with `SENTENCE_MARGIN`.
         early: the same, without the last sentence.
+        prefix: the lowest log odds of the answer up to the end of a sentence.
     """
 
     label: Codes
@@ -202,6 +204,7 @@ class RealAnswers(NamedTuple):
     whole: Floats
     alone: Floats
     early: Floats
+    prefix: Floats
 
 
 def real_answers(file: str) -> RealAnswers:
@@ -211,16 +214,18 @@ def real_answers(file: str) -> RealAnswers:
         contexts = [row["context"]] if isinstance(row["context"], str) else row["context"]
         question = row.get("question") or ""
         answer = StreamedAnswer(question, contexts)
-        odds = []
+        odds, prefixes = [], []
         for sentence in answer.feed(row["response"], last=True):
             support = answer.support(sentence)
             answer.add(sentence, support)
             odds.append(support.log_odds)
+            prefixes.append(answer.whole().log_odds)
         whole = answer.whole()
         if not (answer.problem or whole.problem):
             code = cluster_number(BY_QUESTION, number, question=question, contexts=contexts)
             lowest, early = min(odds, default=math.inf), min(odds[:-1], default=math.inf)
-            rows.append((int(row["label"]), code, whole.log_odds, lowest, early))
+            prefix = min((each for each in prefixes if not math.isnan(each)), default=math.inf)
+            rows.append((int(row["label"]), code, whole.log_odds, lowest, early, prefix))
     return RealAnswers(*map(np.array, zip(*rows, strict=True)))
 
 
@@ -239,26 +244,23 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 def rankings(data: dict[str, RealAnswers]) -> Iterator[list[str]]:
     """Yield the AUROC of the score by margin, and what it catches where 5 % of the good are blocked."""
     for file, found in data.items():
-        for name, margin in (
-            ("whole answer", math.inf),
-            *((str(each), each) for each in (0.0, 1.0, 1.5, 2.0, 3.0)),
-        ):
+        name = Path(file).stem.removesuffix(".jsonl")
+        yield [name, "whole answer", *_ranking(found, found.whole)]
+        yield [name, "beginnings", *_ranking(found, np.minimum(found.whole, found.prefix))]
+        for margin in MARGINS:
             shift = margin - SENTENCE_MARGIN
             scores = np.minimum(found.whole, found.alone + shift)
-            scores = np.nan_to_num(scores, posinf=1e3)
-            good = scores[found.label == 1]
-            limit = np.quantile(good, RATE, method="lower")
-            bad = found.label == 0
-            caught, early = (scores[bad] < limit).mean(), (found.early[bad] + shift < limit).mean()
-            area = f"{auroc(scores, found.label):.3f}"
-            yield [
-                Path(file).stem.removesuffix(".jsonl"),
-                name,
-                str(len(scores)),
-                area,
-                percent(caught),
-                percent(early),
-            ]
+            yield [name, f"sentences + {margin:g}", *_ranking(found, scores, found.early + shift)]
+
+
+def _ranking(found: RealAnswers, odds: Floats, early: Floats | None = None) -> list[str]:
+    """Return the number of rows, the AUROC, and what is caught, also before the last sentence."""
+    scores = np.nan_to_num(odds, posinf=1e3)
+    limit = np.quantile(scores[found.label == 1], RATE, method="lower")
+    bad = found.label == 0
+    before = math.nan if early is None else float((early[bad] < limit).mean())
+    area = auroc(scores, found.label)
+    return [str(len(scores)), f"{area:.3f}", percent(float((scores[bad] < limit).mean())), percent(before)]
 
 
 def real_promises(data: dict[str, RealAnswers], sets: int) -> Iterator[list[str]]:
@@ -325,8 +327,8 @@ def tables(sets: int) -> Iterator[str]:
     if not DATA.is_dir():
         return
     data = {file: real_answers(file) for file in (*CHOSEN_ON, *REPORTED_ON)}
-    columns = ("answers", "margin", "rows", "AUROC", "caught", "caught before the last sentence")
-    yield section("Score with the margin of a sentence", columns, rankings(data))
+    columns = ("answers", "lowest score of", "rows", "AUROC", "caught", "caught before the last sentence")
+    yield section("What the score is computed of", columns, rankings(data))
     columns = (
         *("good answers", "questions of the set", "fitted", "promise", "mean rate of the set"),
         *(
