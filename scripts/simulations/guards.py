@@ -49,6 +49,7 @@ REPORTED_ON = (
     "begin.jsonl",
 )
 MARGINS = (0.0, 1.0, 1.5, 2.0, 3.0)
+MIN_OTHERS = 20
 _MOST_ROWS = 1000
 
 
@@ -264,41 +265,43 @@ def _ranking(found: RealAnswers, odds: Floats, early: Floats | None = None) -> l
 
 
 def real_promises(data: dict[str, RealAnswers], sets: int) -> Iterator[list[str]]:
-    """Yield how often the rate of real good answers exceeds the promise, by question."""
+    """Yield how often the rate of real good answers exceeds the promise, each question counting once.
+
+    The set is the population: questions are drawn from it with replacement, and for each one of its answers.
+    The second way fits on a part of the questions, and counts the others, if they are as many.
+    """
     for file in REPORTED_ON:
         found = data[file]
         good = found.label == 1
         odds = np.minimum(found.whole, found.alone)[good]
         scores = np.where(np.isinf(odds), np.inf, 1 / (1 + np.exp(-odds)))
-        _, codes = np.unique(found.question[good], return_inverse=True)
-        count = int(codes.max()) + 1
-        weights = 1 / np.bincount(codes)[codes]
+        _, codes, sizes = np.unique(found.question[good], return_inverse=True, return_counts=True)
+        first, order, count = np.cumsum(sizes) - sizes, np.argsort(codes, kind="stable"), len(sizes)
         for questions in QUESTIONS:
-            if count < questions * 2:
+            if count < questions + MIN_OTHERS:
                 continue
             generator = np.random.default_rng(questions)
-            exceeded, rates, others = [], [], []
+            of_set, of_others = [], []
             for _ in range(sets):
-                chosen = one_row_per_cluster(codes, seed=int(generator.integers(1 << 30)))
-                drawn = generator.choice(count, questions)
-                limit, promise = fit_limit(scores[chosen[drawn]], RATE)
-                rates.append(float(np.average(scores < limit, weights=weights)))
-                exceeded.append(rates[-1] > promise)
-                split = generator.permutation(count)
-                limit, promise = fit_limit(scores[chosen[split[:questions]]], RATE)
-                rest = np.isin(codes, split[questions:])
-                others.append(float(np.average(scores[rest] < limit, weights=weights[rest])))
-            cells = map(
-                percent,
-                (
-                    promise,
-                    np.mean(rates),
-                    np.mean(exceeded),
-                    np.mean(others),
-                    np.mean(np.array(others) > promise),
-                ),
-            )
-            yield [Path(file).stem.removesuffix(".jsonl"), f"{count:,}", str(questions), *cells]
+                drawn, split = generator.choice(count, questions), generator.permutation(count)
+                for chosen, rest, rates in (
+                    (drawn, np.arange(count), of_set),
+                    (split[:questions], split[questions:], of_others),
+                ):
+                    place = (generator.random(questions) * sizes[chosen]).astype(np.int64)
+                    limit, promise = fit_limit(scores[order[first[chosen] + place]], RATE)
+                    counted = np.isin(codes, rest)
+                    rates.append(
+                        float(np.average(scores[counted] < limit, weights=1 / sizes[codes[counted]]))
+                    )
+            name = Path(file).stem.removesuffix(".jsonl")
+            others = _rates(of_others, promise) if count >= 2 * questions else ["–", "–"]
+            yield [name, f"{count:,}", str(questions), percent(promise), *_rates(of_set, promise), *others]
+
+
+def _rates(rates: list[float], promise: float) -> list[str]:
+    """Return the mean rate, and the share of rates above the promise."""
+    return [percent(float(np.mean(rates))), percent(float(np.mean(np.array(rates) > promise)))]
 
 
 def tables(sets: int) -> Iterator[str]:
