@@ -111,9 +111,9 @@ class Guard:
         if limit is None:
             return ""
         return (
-            f"After {self._monitor.answers:,} answers, traffic differs from the fitted answers: more than "
-            f"{100 * limit.share:.0f} % have {_NAMES[limit.value]} {limit.side} {limit.limit:.3g}. Fit the "
-            "guard again."
+            f"after {self._monitor.answers:,} answers, traffic differs from the fitted answers: more than "
+            f"{100 * limit.share:.0f} % have {_NAMES[limit.value]} {limit.side} {limit.limit:.3g}; fit "
+            "the guard again"
         )
 
     def check(self, question: str, contexts: Sequence[str], response: str) -> GuardVerdict:
