@@ -48,6 +48,8 @@ REPORTED_ON = (
     "halueval_qa.jsonl",
     "begin.jsonl",
 )
+MARGINS = (0.0, 1.0, 1.5, 2.0, 3.0)
+MIN_OTHERS = 20
 _MOST_ROWS = 1000
 
 
@@ -195,6 +197,7 @@ class RealAnswers(NamedTuple):
         whole: the log odds of the whole answer.
         alone: the lowest log odds of a sentence alone, with `SENTENCE_MARGIN`.
         early: the same, without the last sentence.
+        prefix: the lowest log odds of the answer up to the end of a sentence.
     """
 
     label: Codes
@@ -202,6 +205,7 @@ class RealAnswers(NamedTuple):
     whole: Floats
     alone: Floats
     early: Floats
+    prefix: Floats
 
 
 def real_answers(file: str) -> RealAnswers:
@@ -211,16 +215,18 @@ def real_answers(file: str) -> RealAnswers:
         contexts = [row["context"]] if isinstance(row["context"], str) else row["context"]
         question = row.get("question") or ""
         answer = StreamedAnswer(question, contexts)
-        odds = []
+        odds, prefixes = [], []
         for sentence in answer.feed(row["response"], last=True):
             support = answer.support(sentence)
             answer.add(sentence, support)
             odds.append(support.log_odds)
+            prefixes.append(answer.whole().log_odds)
         whole = answer.whole()
         if not (answer.problem or whole.problem):
             code = cluster_number(BY_QUESTION, number, question=question, contexts=contexts)
             lowest, early = min(odds, default=math.inf), min(odds[:-1], default=math.inf)
-            rows.append((int(row["label"]), code, whole.log_odds, lowest, early))
+            prefix = min((each for each in prefixes if not math.isnan(each)), default=math.inf)
+            rows.append((int(row["label"]), code, whole.log_odds, lowest, early, prefix))
     return RealAnswers(*map(np.array, zip(*rows, strict=True)))
 
 
@@ -239,64 +245,63 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 def rankings(data: dict[str, RealAnswers]) -> Iterator[list[str]]:
     """Yield the AUROC of the score by margin, and what it catches where 5 % of the good are blocked."""
     for file, found in data.items():
-        for name, margin in (
-            ("whole answer", math.inf),
-            *((str(each), each) for each in (0.0, 1.0, 1.5, 2.0, 3.0)),
-        ):
+        name = Path(file).stem.removesuffix(".jsonl")
+        yield [name, "whole answer", *_ranking(found, found.whole)]
+        yield [name, "beginnings", *_ranking(found, np.minimum(found.whole, found.prefix))]
+        for margin in MARGINS:
             shift = margin - SENTENCE_MARGIN
             scores = np.minimum(found.whole, found.alone + shift)
-            scores = np.nan_to_num(scores, posinf=1e3)
-            good = scores[found.label == 1]
-            limit = np.quantile(good, RATE, method="lower")
-            bad = found.label == 0
-            caught, early = (scores[bad] < limit).mean(), (found.early[bad] + shift < limit).mean()
-            area = f"{auroc(scores, found.label):.3f}"
-            yield [
-                Path(file).stem.removesuffix(".jsonl"),
-                name,
-                str(len(scores)),
-                area,
-                percent(caught),
-                percent(early),
-            ]
+            yield [name, f"sentences + {margin:g}", *_ranking(found, scores, found.early + shift)]
+
+
+def _ranking(found: RealAnswers, odds: Floats, early: Floats | None = None) -> list[str]:
+    """Return the number of rows, the AUROC, and what is caught, also before the last sentence."""
+    scores = np.nan_to_num(odds, posinf=1e3)
+    limit = np.quantile(scores[found.label == 1], RATE, method="lower")
+    bad = found.label == 0
+    before = math.nan if early is None else float((early[bad] < limit).mean())
+    area = auroc(scores, found.label)
+    return [str(len(scores)), f"{area:.3f}", percent(float((scores[bad] < limit).mean())), percent(before)]
 
 
 def real_promises(data: dict[str, RealAnswers], sets: int) -> Iterator[list[str]]:
-    """Yield how often the rate of real good answers exceeds the promise, by question."""
+    """Yield how often the rate of real good answers exceeds the promise, each question counting once.
+
+    The set is the population: questions are drawn from it with replacement, and for each one of its answers.
+    The second way fits on a part of the questions, and counts the others, if they are as many.
+    """
     for file in REPORTED_ON:
         found = data[file]
         good = found.label == 1
         odds = np.minimum(found.whole, found.alone)[good]
         scores = np.where(np.isinf(odds), np.inf, 1 / (1 + np.exp(-odds)))
-        _, codes = np.unique(found.question[good], return_inverse=True)
-        count = int(codes.max()) + 1
-        weights = 1 / np.bincount(codes)[codes]
+        _, codes, sizes = np.unique(found.question[good], return_inverse=True, return_counts=True)
+        first, order, count = np.cumsum(sizes) - sizes, np.argsort(codes, kind="stable"), len(sizes)
         for questions in QUESTIONS:
-            if count < questions * 2:
+            if count < questions + MIN_OTHERS:
                 continue
             generator = np.random.default_rng(questions)
-            exceeded, rates, others = [], [], []
+            of_set, of_others = [], []
             for _ in range(sets):
-                chosen = one_row_per_cluster(codes, seed=int(generator.integers(1 << 30)))
-                drawn = generator.choice(count, questions)
-                limit, promise = fit_limit(scores[chosen[drawn]], RATE)
-                rates.append(float(np.average(scores < limit, weights=weights)))
-                exceeded.append(rates[-1] > promise)
-                split = generator.permutation(count)
-                limit, promise = fit_limit(scores[chosen[split[:questions]]], RATE)
-                rest = np.isin(codes, split[questions:])
-                others.append(float(np.average(scores[rest] < limit, weights=weights[rest])))
-            cells = map(
-                percent,
-                (
-                    promise,
-                    np.mean(rates),
-                    np.mean(exceeded),
-                    np.mean(others),
-                    np.mean(np.array(others) > promise),
-                ),
-            )
-            yield [Path(file).stem.removesuffix(".jsonl"), f"{count:,}", str(questions), *cells]
+                drawn, split = generator.choice(count, questions), generator.permutation(count)
+                for chosen, rest, rates in (
+                    (drawn, np.arange(count), of_set),
+                    (split[:questions], split[questions:], of_others),
+                ):
+                    place = (generator.random(questions) * sizes[chosen]).astype(np.int64)
+                    limit, promise = fit_limit(scores[order[first[chosen] + place]], RATE)
+                    counted = np.isin(codes, rest)
+                    rates.append(
+                        float(np.average(scores[counted] < limit, weights=1 / sizes[codes[counted]]))
+                    )
+            name = Path(file).stem.removesuffix(".jsonl")
+            others = _rates(of_others, promise) if count >= 2 * questions else ["–", "–"]
+            yield [name, f"{count:,}", str(questions), percent(promise), *_rates(of_set, promise), *others]
+
+
+def _rates(rates: list[float], promise: float) -> list[str]:
+    """Return the mean rate, and the share of rates above the promise."""
+    return [percent(float(np.mean(rates))), percent(float(np.mean(np.array(rates) > promise)))]
 
 
 def tables(sets: int) -> Iterator[str]:
@@ -325,8 +330,8 @@ def tables(sets: int) -> Iterator[str]:
     if not DATA.is_dir():
         return
     data = {file: real_answers(file) for file in (*CHOSEN_ON, *REPORTED_ON)}
-    columns = ("answers", "margin", "rows", "AUROC", "caught", "caught before the last sentence")
-    yield section("Score with the margin of a sentence", columns, rankings(data))
+    columns = ("answers", "lowest score of", "rows", "AUROC", "caught", "caught before the last sentence")
+    yield section("What the score is computed of", columns, rankings(data))
     columns = (
         *("good answers", "questions of the set", "fitted", "promise", "mean rate of the set"),
         *(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Embedder, Judge
     from sgi.kernel.registry import metric
     from sgi.metrics.similarity import cosine_similarity
-    from sgi.service.guard import Guard, GuardVerdict
+    from sgi.service.guard import Guard
     from sgi.service.scorer import Scorer
     from sgi.service.service import RAGEvalService
 
@@ -42,7 +42,6 @@ telemetry.disable()
 _MODULES = {
     "Embedder": "sgi.kernel.protocols",
     "Guard": "sgi.service.guard",
-    "GuardVerdict": "sgi.service.guard",
     "Judge": "sgi.kernel.protocols",
     "Metric": "sgi.kernel.metric",
     "RAGEvalService": "sgi.service.service",
@@ -69,7 +68,6 @@ _SUBMODULES = ("api", "errors", "geometry", "metrics", "testing", "types")
 __all__ = [  # noqa: RUF022 - the order of _MODULES, then the submodules
     "Embedder",
     "Guard",
-    "GuardVerdict",
     "Judge",
     "Metric",
     "RAGEvalService",

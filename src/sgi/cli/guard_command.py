@@ -23,22 +23,13 @@ _NAMED = 3
 
 Good = Annotated[
     Path,
-    typer.Argument(
-        help="Good answers with question, contexts and response. Rows with the label 0 or no are bad answers."
-    ),
+    typer.Argument(help="Good answers: question, contexts, response. Rows with the label 0 or no are bad."),
 ]
-Rate = Annotated[
-    float,
-    typer.Option("--max-false-alarms", help="Largest share of good answers that may be blocked."),
-]
-Bad = Annotated[
-    Path | None,
-    typer.Option(help="Labelled bad answers, to measure how many of them are blocked."),
-]
+Rate = Annotated[float, typer.Option(help="Largest share of good answers that may be blocked.")]
+Bad = Annotated[Path | None, typer.Option(help="Bad answers, to measure how many of them are blocked.")]
 BadShare = Annotated[
     float,
     typer.Option(
-        "--bad-share",
         help="Largest share of bad answers that you expect in traffic. With clearly more of them, the guard "
         "withdraws its promise: traffic no longer looks like the good answers.",
     ),

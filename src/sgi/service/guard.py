@@ -14,6 +14,7 @@ import anyio
 import anyio.to_thread
 
 from sgi.kernel.errors import UsageError
+from sgi.kernel.guard_verdict import GuardVerdict
 from sgi.kernel.short_text import quote
 from sgi.metrics.grounding.prepared_row import NO_CLAIMS
 from sgi.metrics.grounding.streaming import SentenceReader, StreamedAnswer, Support, read_answer, score_of
@@ -38,32 +39,6 @@ _NAMES = {
     ANSWER_WORDS: "a length in words",
     PASSAGE_WORDS: "passages with a number of words",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class GuardVerdict:
-    """What a guard decides on an answer, or on a sentence of a streamed answer.
-
-    Attributes:
-        blocked: whether it is blocked.
-        score: its score, in [0, 1]; None if it claims nothing, or with an ``error``.
-        reason: why it is blocked, or why it has no score; otherwise "".
-        promise: the largest share of good answers that is blocked, with 95 % confidence; None if the promise
-            is withdrawn, or if this verdict comes from an error.
-        withdrawn: why the promise is withdrawn; "" while it holds.
-        error: why no score could be computed; "" if one was. ``on_error`` then decides.
-        sentence: the number of the sentence, from 1; None for the whole answer.
-        text: the sentence, with the space around it; "" for the whole answer.
-    """
-
-    blocked: bool
-    score: float | None
-    reason: str
-    promise: float | None
-    withdrawn: str = ""
-    error: str = ""
-    sentence: int | None = None
-    text: str = ""
 
 
 @dataclass(slots=True)
@@ -136,9 +111,9 @@ class Guard:
         if limit is None:
             return ""
         return (
-            f"After {self._monitor.answers:,} answers, traffic differs from the fitted answers: more than "
-            f"{100 * limit.share:.0f} % have {_NAMES[limit.value]} {limit.side} {limit.limit:.3g}. Fit the "
-            "guard again."
+            f"after {self._monitor.answers:,} answers, traffic differs from the fitted answers: more than "
+            f"{100 * limit.share:.0f} % have {_NAMES[limit.value]} {limit.side} {limit.limit:.3g}; fit "
+            "the guard again"
         )
 
     def check(self, question: str, contexts: Sequence[str], response: str) -> GuardVerdict:

@@ -159,7 +159,6 @@ class TrafficMonitor:
         if self.difference is not None or not self._limits:
             return
         known = {name: math.nan if value is None else value for name, value in values.items()}
-        column = np.array([known[each.value] for each in self._limits])
-        self._evidence.add(self._sign * column < self._limit)
+        self._evidence.add(self._sign * np.array([known[each.value] for each in self._limits]) < self._limit)
         if self._evidence.total >= ALARM:
             self.difference = self._limits[int(self._evidence.strongest)]

@@ -166,7 +166,7 @@ def test_the_promise_is_withdrawn_when_traffic_changes(file):
     guard = sgi.Guard(file)
     while (verdict := guard.check("", PASSAGES, BAD)).promise is not None:
         assert guard.counts.checked < 30
-    assert "Fit the guard again" in verdict.withdrawn
+    assert "fit the guard again" in verdict.withdrawn
     assert verdict.withdrawn == guard.withdrawn
     later = guard.check("", PASSAGES, GOOD)
     assert (later.blocked, later.promise, later.withdrawn) == (False, None, guard.withdrawn)
