@@ -16,7 +16,7 @@ with require_extra("sgi.integrations.fastapi", "fastapi"):
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sgi.service.guard import GuardVerdict
+    from sgi.kernel.guard_verdict import GuardVerdict
 
 
 class AnswerBlockedHTTPError(HTTPException):

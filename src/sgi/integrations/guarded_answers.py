@@ -13,7 +13,7 @@ from sgi.kernel.errors import SgiError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator
 
-    from sgi.service.guard import GuardVerdict
+    from sgi.kernel.guard_verdict import GuardVerdict
 
 T = TypeVar("T")
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langchain_core.tracers.schemas import Run
 
-    from sgi.service.guard import Guard, GuardVerdict
+    from sgi.kernel.guard_verdict import GuardVerdict
+    from sgi.service.guard import Guard
 
 
 class RowCollector(BaseTracer):  # type: ignore[misc]  # Any where LangChain is not installed

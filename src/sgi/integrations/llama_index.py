@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from sgi.engine.open_resources import ModelKeywords
     from sgi.engine.run_options import EmbedderLike
+    from sgi.kernel.guard_verdict import GuardVerdict
     from sgi.kernel.metric import AnyMetric
-    from sgi.service.guard import Guard, GuardVerdict
+    from sgi.service.guard import Guard
 
 _PARTS = {"query": "question", "response": "response", "contexts": "contexts", "reference": "reference"}
 
