@@ -29,6 +29,7 @@ _SECTION = re.compile(r"<(\w+) (\w+)>\n(.*?)\n</\1 \2>", re.DOTALL)
 _WORD = re.compile(r"\d+|[a-z]{4,}")
 _MIN_SHARE = 0.6
 _BEST = 3
+_MAX_TOKENS = 200  # the small model does not stop by itself
 _SEEN = 12
 BIASES: dict[str, Callable[[list[str], str], bool]] = {
     "none": lambda *_: False,
@@ -117,8 +118,16 @@ def labelled_rows(path: Path | None, count: int) -> list[dict[str, object]]:
 def show(folder: Path, judge: str, name: str, probes: tuple[str, ...]) -> None:
     """Score the rows, audit, and print the verdict."""
     metric = "grounding" if not judge else METRIC
-    options = {"judge": {"model": judge, "concurrency": 4}} if judge else {}
-    run = sgi.run(folder / "rows.jsonl", metric, name=name, db=folder / "sgi.db", cache=False, **options)
+    options = {"judge": {"model": judge, "concurrency": 4, "max_tokens": _MAX_TOKENS}} if judge else {}
+    run = sgi.run(
+        folder / "rows.jsonl",
+        metric,
+        name=name,
+        db=folder / "sgi.db",
+        cache=False,
+        max_failures=1.0,
+        **options,
+    )
     audit = api.audit(run, metric, probes=probes, judge=options.get("judge"), cache=folder / "replies.db")
     accuracy = audit.trust.balanced_accuracy
     shown = (
