@@ -163,7 +163,8 @@ def _exact(_: int) -> Iterator[list[str]]:
         logs = judge_evidence._log_curve(np.array([share]), judge_evidence._FOR.null)
         points = np.exp(logs[0][::4]), np.exp(logs[2][::4])
         found = [
-            exact(share, part, EXACT_LABELS, points)[1].max() for part in (share, (share + 0.5) / 2, 0.5)
+            exact(share, part, EXACT_LABELS, points)[1].max()
+            for part in (max(0.01, share - 0.09), share, (share + 0.5) / 2, 0.5)
         ]
         yield [percent(share), *map(percent, found)]
 
