@@ -101,7 +101,9 @@ def _audited(database: Database, run: Run, metric: str, judge: str, audit: Store
     if audit.run == run.record.id:
         corrected = corrected_share(counts, body["share_yes"])
     else:
-        corrected = corrected_share(counts, body["share_yes"], other_share=share, rows=rows)
+        corrected = corrected_share(
+            counts, body["share_yes"], other_share=share, rows=rows, audited_rows=body["rows"]
+        )
     return AuditedMean(metric, judge, audit.verdict, "", name, share, corrected)
 
 
