@@ -39,6 +39,7 @@ BENCHMARKS = (
     "cost",
     "judge",
     "serving",
+    "guard",
 )
 MAX_SECONDS = 1800
 """Time limit of a benchmark."""

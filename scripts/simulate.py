@@ -10,7 +10,18 @@ from __future__ import annotations
 
 import argparse
 
-from simulations import calibrations, changes, comparisons, margins, means, rankings, sample_sizes
+from simulations import (
+    audits,
+    calibrations,
+    changes,
+    comparisons,
+    guards,
+    margins,
+    means,
+    probes,
+    rankings,
+    sample_sizes,
+)
 
 SIMULATIONS = {
     "means": means,
@@ -20,6 +31,9 @@ SIMULATIONS = {
     "rankings": rankings,
     "calibrations": calibrations,
     "sample_sizes": sample_sizes,
+    "audits": audits,
+    "probes": probes,
+    "guards": guards,
 }
 
 

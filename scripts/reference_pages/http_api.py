@@ -27,6 +27,7 @@ Schema = dict[str, Any]
 ADDRESS = "http://127.0.0.1:8765"
 _GROUPS = {
     "Scoring": "Score rows, and list the metrics that can score them.",
+    "Guard": "Check answers with the guard of the server, and see its counts.",
     "Runs": "List, change and delete stored runs, and read their rows.",
     "Comparisons": "Compare two runs, or rank several.",
     "Traces": "See what became of received traces.",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Embedder, Judge
     from sgi.kernel.registry import metric
     from sgi.metrics.similarity import cosine_similarity
+    from sgi.service.guard import Guard
     from sgi.service.scorer import Scorer
     from sgi.service.service import RAGEvalService
 
@@ -40,6 +41,7 @@ telemetry.disable()
 
 _MODULES = {
     "Embedder": "sgi.kernel.protocols",
+    "Guard": "sgi.service.guard",
     "Judge": "sgi.kernel.protocols",
     "Metric": "sgi.kernel.metric",
     "RAGEvalService": "sgi.service.service",
@@ -65,6 +67,7 @@ _SUBMODULES = ("api", "errors", "geometry", "metrics", "testing", "types")
 
 __all__ = [  # noqa: RUF022 - the order of _MODULES, then the submodules
     "Embedder",
+    "Guard",
     "Judge",
     "Metric",
     "RAGEvalService",

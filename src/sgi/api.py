@@ -23,6 +23,7 @@ from sgi.api_analysis import (
     rescore,
     run,
 )
+from sgi.api_audit import audit
 from sgi.engine.opened_models import close_models
 from sgi.engine.stored_runs import open_run
 from sgi.kernel.errors import UsageError
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "agree",
+    "audit",
     "calibrate",
     "close_models",
     "compare",
@@ -105,6 +107,7 @@ def gate(
     rules: str | Path | Rule | Sequence[str | Path | Rule] = (),
     *,
     against: RunLike | None = None,
+    require_audit: bool = False,
     cluster: str | None = None,
     db: Db = None,
     **options: Unpack[GateOptions],
@@ -119,6 +122,8 @@ def gate(
         run: the run to decide on.
         rules: expressions such as ``"faithfulness>=0.8"``, TOML files with rules, or Rules.
         against: the baseline run, for rules on drops.
+        require_audit: whether a rule on a metric with a judge fails unless `audit` has certified the judge;
+            the run must be stored.
         cluster: which rows of stored runs belong together; None for the rule of each run.
         db: the database of runs given by name.
         **options: as for `sgi.analysis.gate.gate.gate`: ``coverage`` (the required share of rows with a
@@ -146,8 +151,12 @@ def gate(
     given = [run] if against is None else [run, against]
     if all(isinstance(one, str) or one.record.id for one in given):
         with open_given_runs(given, cluster, db) as (database, records):
-            report, notes = gate_stored_run(database, records[0], rules, *records[1:], **options)
+            report, notes = gate_stored_run(
+                database, records[0], rules, *records[1:], require_audit=require_audit, **options
+            )
         return replace(report, notes=(*report.notes, *notes))
+    if require_audit:
+        raise UsageError("`require_audit` needs a stored run.", hint="Score the data with `sgi.run`.")
     first, *base = (given_run(one, cluster, db) for one in given)
     return gate_run(first, rules, against=base[0] if base else None, **options)
 

@@ -7,6 +7,7 @@
 
 from sgi.engine.grounding_report import GroundingReport
 from sgi.engine.summary import MetricSummary, Summary
+from sgi.kernel.guard_verdict import GuardVerdict
 from sgi.kernel.judged_metric import JudgedMetric, JudgedRows
 from sgi.kernel.metric import Metric, MetricSpec, Score, Scores, Status
 from sgi.kernel.protocols import Embedder, Judge
@@ -19,6 +20,7 @@ __all__ = [
     "Features",
     "Field",
     "GroundingReport",
+    "GuardVerdict",
     "Judge",
     "JudgedMetric",
     "JudgedRows",

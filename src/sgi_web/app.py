@@ -29,7 +29,7 @@ from sgi_web.routes import (
 )
 from sgi_web.security import SecurityMiddleware
 from sgi_web.uploads import Uploads, remove_leftovers
-from sgi_web.work_limits import SingleFlightCache
+from sgi_web.work_limits import AsyncThrottle, SingleFlightCache
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -51,6 +51,7 @@ def create_app(site: Site) -> FastAPI:
     app.state.site = site
     app.state.uploads = Uploads(site)
     app.state.cache = SingleFlightCache()
+    app.state.guard_throttle = AsyncThrottle(at_once=4, max_waiting=256)
     app.state.indexer = SearchIndexer(site.database)
     app.state.intake = otlp.Intake()
     app.state.label_queue = label_pages.LabelQueue()
@@ -79,6 +80,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         stack.callback(app.state.uploads.close)
         stack.callback(app.state.indexer.close)
+        if site.guard is not None:
+            from sgi.metrics.grounding.streaming import read_answer
+
+            await anyio.to_thread.run_sync(read_answer, "", ("It is red.",), "It is red.")  # loads the model
         if site.scoring:
             from sgi.service.scorer import Scorer
 

@@ -41,7 +41,7 @@ _HEADERS = {
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _PUBLIC_PATHS = frozenset({"/login", "/healthz", "/readyz"})
 """Paths that need nobody."""
-_FOR_READERS = frozenset({"/logout", "/api/v1/score"})
+_FOR_READERS = frozenset({"/logout", "/api/v1/score", "/api/v1/guard"})
 """Paths with other methods that readers may use: they store nothing."""
 _AUTHORITY = re.compile(r"(?:[a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 """``host[:port]`` (RFC 9110, 7.2): names and addresses without escapes."""

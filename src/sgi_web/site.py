@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from sgi.llm.judge_spec import JudgeSpec
+    from sgi.service.guard import Guard
     from sgi.service.scorer import Scorer
     from sgi.store.database import Database
     from sgi_quiz.review_file import Review
@@ -202,6 +203,7 @@ class Site:
         judge: the judge of uploads; None if they have none. Its key is read from the environment.
         judge_budget: maximum cost of this judge in US dollars, until the server stops; None for any.
         receiver: receives and scores traces; None if this server does not. The caller closes it.
+        guard: decides on the answers of ``POST /guard``; None if this server has none.
         hosts: accepted ``Host`` headers in lower case; None for any.
         label_guide: what people who label answers should know; empty for the guide of `label.html`.
         quiz: the review of a quiz; None if this server has none.
@@ -224,6 +226,7 @@ class Site:
     judge: JudgeSpec | None = None
     judge_budget: float | None = None
     receiver: TraceReceiver | None = None
+    guard: Guard | None = None
     hosts: frozenset[str] | None = None
     label_guide: str = ""
     quiz: Review | None = None

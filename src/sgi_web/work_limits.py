@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import fields, is_dataclass
 from threading import BoundedSemaphore, Lock, local
 from typing import TYPE_CHECKING, TypeVar, cast
 
+import anyio
 import numpy as np
 
 from sgi.kernel.errors import SgiError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 
 T = TypeVar("T")
 _MAX_BYTES = 256_000_000
@@ -22,10 +23,31 @@ _MAX_THREADS = 16
 """Threads that may compute or wait, of the 40 worker threads; the others stay free for quick requests."""
 _OBJECT = 64
 """Approximate bytes of a small Python object."""
+_BUSY, _LATER = "The server is busy with other requests.", "Try again in a moment."
 
 
 class ServerBusyError(SgiError):
     """The server is busy; the client can retry later."""
+
+
+class AsyncThrottle:
+    """Lets ``at_once`` coroutines run and ``max_waiting`` others wait, in order, and refuses the rest."""
+
+    def __init__(self, at_once: int, max_waiting: int) -> None:
+        self._limiter = anyio.CapacityLimiter(at_once)
+        self._max_waiting = max_waiting
+
+    @asynccontextmanager
+    async def acquire(self) -> AsyncIterator[None]:
+        """Context manager that runs its block while fewer than ``at_once`` other coroutines run one.
+
+        Raises:
+            ServerBusyError: too many coroutines wait.
+        """
+        if self._limiter.statistics().tasks_waiting >= self._max_waiting:
+            raise ServerBusyError(_BUSY, hint=_LATER)
+        async with self._limiter:
+            yield
 
 
 class Throttle:
@@ -53,7 +75,7 @@ class Throttle:
 @contextmanager
 def _acquire(lock: BoundedSemaphore, seconds: float) -> Iterator[None]:
     if not lock.acquire(timeout=seconds):
-        raise ServerBusyError("The server is busy with other requests.", hint="Try again in a moment.")
+        raise ServerBusyError(_BUSY, hint=_LATER)
     try:
         yield
     finally:
@@ -99,7 +121,7 @@ class SingleFlightCache:
                 return cast("T", self._futures[key].result())
             nested = getattr(self._thread, "busy", False)  # a computation can need another value
             if self._busy >= self._max_threads and not nested:
-                raise ServerBusyError("The server is busy with other pages.", hint="Try again in a moment.")
+                raise ServerBusyError("The server is busy with other pages.", hint=_LATER)
             self._busy += not nested
             is_first = key not in self._futures
             future = self._futures.setdefault(key, Future())

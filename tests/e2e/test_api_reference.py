@@ -11,10 +11,12 @@ import httpx2
 import jsonschema_rs
 import pytest
 
+from sgi.service.guard import Guard
 from sgi.store.database import open_database
 from sgi_traces.live.open_receiver import TraceOptions, open_receiver
 from sgi_web.app import create_app
 from sgi_web.site import Site
+from support.guards import fitted_guard
 from support.kept_runs import rows, store_run
 from support.scripts import load_script
 from support.web_server import serve_site
@@ -46,7 +48,7 @@ def site(tmp_path_factory):
         open_database(folder / "sgi.db") as database,
         closing(open_receiver(database, TraceOptions(metrics=["content_f1"]))) as receiver,
     ):
-        yield Site(database=database, scoring=True, receiver=receiver)
+        yield Site(database=database, scoring=True, receiver=receiver, guard=Guard(fitted_guard()))
 
 
 @pytest.fixture(scope="module")

@@ -18,10 +18,12 @@ from schemathesis.specs.openapi.checks import (
 )
 from starlette.testclient import TestClient
 
+from sgi.service.guard import Guard
 from sgi.store.database import open_database
 from sgi_traces.live.open_receiver import TraceOptions, open_receiver
 from sgi_web.app import create_app
 from sgi_web.site import Site
+from support.guards import fitted_guard
 from support.kept_runs import rows, store_run
 
 CHECKS = [
@@ -53,7 +55,8 @@ def client(tmp_path_factory):
         open_database(folder / "sgi.db") as database,
         closing(open_receiver(database, TraceOptions(metrics=["content_f1"]))) as receiver,
         TestClient(
-            create_app(Site(database=database, scoring=True, receiver=receiver)), base_url="http://localhost"
+            create_app(Site(database=database, scoring=True, receiver=receiver, guard=Guard(fitted_guard()))),
+            base_url="http://localhost",
         ) as made,
     ):
         yield made
@@ -61,6 +64,8 @@ def client(tmp_path_factory):
 
 OPERATIONS = [
     ("POST", "/api/v1/score"),
+    ("POST", "/api/v1/guard"),
+    ("GET", "/api/v1/guard"),
     ("GET", "/api/v1/metrics"),
     ("GET", "/api/v1/runs"),
     ("GET", "/api/v1/runs/{run}"),
@@ -73,7 +78,7 @@ OPERATIONS = [
     ("GET", "/api/v1/otlp"),
 ]
 
-REFUSING = [OPERATIONS[at] for at in (0, 2, 4, 6, 8, 9)]
+REFUSING = [OPERATIONS[at] for at in (0, 1, 4, 6, 8, 10, 11)]
 """The others take any text, and any text is a valid one."""
 
 

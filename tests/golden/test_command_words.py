@@ -20,6 +20,7 @@ FILES = sorted((Path(__file__).parent / "commands").glob("*.txt"))
 VARIABLE = (
     (re.compile(r"\b\d{8}-\d{6}-[0-9a-f]{6}\b"), "<run>"),
     (re.compile(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?( UTC)?"), "<time>"),
+    (re.compile(r"(?<= labels, )20\d\d-\d\d-\d\d"), "<date>"),
     (re.compile(r"\bpython \d.*"), "<versions>"),
     (re.compile(r"(?<=Calibration )[0-9a-f]{8}"), "<digest>"),
     (re.compile(r"[\d,]+ bytes"), "<size>"),

@@ -14,13 +14,16 @@ from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda, RunnablePassthrough, chain
+from langchain_core.runnables import RunnableGenerator, RunnableLambda, RunnablePassthrough, chain
 from langchain_core.tools import create_retriever_tool, tool
 
 import sgi
 from sgi.integrations.adapter import describe
-from sgi.integrations.langchain import RowCollector
+from sgi.integrations.guarded_answers import AnswerBlockedError
+from sgi.integrations.langchain import GuardRunnable, RowCollector
+from sgi.kernel.errors import DataError
 from support.adapter_contract import AdapterContract, HostResult, HostRow
+from support.guards import fitted_guard
 
 
 class TestLangChain(AdapterContract):
@@ -319,3 +322,105 @@ def test_rows_go_into_evaluate_and_into_a_file(collector, config, tmp_path):
     assert [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()] == collector.rows
     from_file = sgi.evaluate(tmp_path / "rows.jsonl", ["grounding"])
     assert from_file["grounding"].values[0] == result["grounding"].values[0]
+
+
+HEIGHT = "The tower is 330 m tall."
+TOWER = [Document(f"{HEIGHT} It stands in Paris.")]
+TRUE, FALSE = f"{HEIGHT} It stands in Paris.", f"{HEIGHT} It was built in 1204. It stands in Paris."
+WITHDRAWN = "[withdrawn]"
+
+
+@pytest.fixture
+def guard():
+    return sgi.Guard(fitted_guard())
+
+
+def guarded(guard, answer, *, fallback=None, asked=None):
+    """A chain whose model writes one word at a time, and the guard after it."""
+
+    def words(_):
+        for word in answer.split(" "):
+            if asked is not None:
+                asked.append(word)
+            yield f"{word} "
+
+    async def awords(_):
+        for word in words(_):
+            yield word
+
+    chain = RunnablePassthrough.assign(context=lambda _: TOWER)
+    return chain.assign(response=RunnableGenerator(words, awords)) | GuardRunnable(guard, fallback=fallback)
+
+
+def run_chain(chain, way):
+    """The outputs of a chain, called in one of four ways."""
+    given = {"question": "How tall is the tower?"}
+
+    async def stream():
+        return [text async for text in chain.astream(given)]
+
+    if way == "invoke":
+        return [chain.invoke(given)]
+    if way == "ainvoke":
+        return [asyncio.run(chain.ainvoke(given))]
+    return asyncio.run(stream()) if way == "astream" else list(chain.stream(given))
+
+
+WAYS = pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
+
+
+@WAYS
+def test_the_guard_passes_an_allowed_answer_on(guard, way):
+    outputs = run_chain(guarded(guard, TRUE), way)
+    assert "".join(outputs) == f"{TRUE} "
+    assert len(outputs) == (2 if way.endswith("stream") else 1)
+    assert (guard.counts.checked, guard.counts.blocked) == (1, 0)
+
+
+@WAYS
+def test_the_guard_raises_for_a_blocked_answer_with_its_verdict(guard, way):
+    answer, asked = f"{FALSE} {TRUE} {TRUE}", []
+    with pytest.raises(AnswerBlockedError, match="is blocked: its passages do not") as raised:
+        run_chain(guarded(guard, answer, asked=asked), way)
+    assert (len(asked) < len(answer.split())) is way.endswith("stream")
+    assert "1204" in raised.value.verdict.reason
+    assert guard.counts.blocked == 1
+
+
+@WAYS
+def test_the_fallback_replaces_a_blocked_answer_or_its_rest(guard, way):
+    outputs = run_chain(guarded(guard, FALSE, fallback=WITHDRAWN), way)
+    assert outputs == ([f"{HEIGHT} ", WITHDRAWN] if way.endswith("stream") else [WITHDRAWN])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"input": "", "documents": TOWER, "answer": AIMessage(FALSE)},
+        {"contexts": [TOWER[0].page_content], "response": FALSE},
+        {"context": TOWER[0].page_content, "output": FALSE},
+    ],
+    ids=["documents and a message", "texts without a question", "one text"],
+)
+def test_the_guard_reads_the_usual_names(guard, given):
+    step = GuardRunnable(guard, fallback=WITHDRAWN)
+    assert step.invoke(given) == WITHDRAWN
+    assert list(step.stream(given))[-1] == WITHDRAWN
+    assert step.batch([given, given]) == [WITHDRAWN] * 2
+
+
+@pytest.mark.parametrize("given", [{"question": "", "context": TOWER}, TRUE, {"answer": 3}], ids=repr)
+def test_an_input_without_an_answer_is_an_error(guard, given):
+    step = GuardRunnable(guard, fallback=WITHDRAWN)
+    for call in (step.invoke, lambda given: list(step.stream(given))):
+        with pytest.raises(DataError, match="the guard"):
+            call(given)
+    assert guard.counts.checked == 0
+
+
+def test_callbacks_see_the_output_of_the_guard(guard, collector, config):
+    chain = guarded(guard, FALSE, fallback=WITHDRAWN)
+    given = {"question": "How tall is the tower?"}
+    chain.invoke(given, config)
+    list(chain.stream(given, config))
+    assert [row["response"] for row in collector.rows] == [WITHDRAWN, f"{HEIGHT} {WITHDRAWN}"]

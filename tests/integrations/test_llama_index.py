@@ -4,16 +4,18 @@ import asyncio
 import math
 
 import pytest
+from llama_index.core.base.response.schema import AsyncStreamingResponse, StreamingResponse
 from llama_index.core.evaluation import BatchEvalRunner, EvaluationResult
 from llama_index.core.evaluation.eval_utils import get_results_df
 from llama_index.core.llms import MockLLM
-from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.query_engine import CustomQueryEngine, RetrieverQueryEngine
 from llama_index.core.response import Response
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, TextNode
 
 import sgi
-from sgi.integrations.llama_index import SgiEvaluator
+from sgi.integrations.guarded_answers import AnswerBlockedError
+from sgi.integrations.llama_index import GuardedQueryEngine, SgiEvaluator
 from support.adapter_contract import (
     BLANK,
     CONTRADICTED,
@@ -23,6 +25,7 @@ from support.adapter_contract import (
     HostResult,
     HostRow,
 )
+from support.guards import fitted_guard
 
 
 class TestLlamaIndex(AdapterContract):
@@ -112,3 +115,84 @@ def test_an_evaluator_serves_several_event_loops():
 def test_an_unknown_metric_is_reported_at_once():
     with pytest.raises(sgi.errors.UnknownNameError, match="groundig"):
         SgiEvaluator("groundig")
+
+
+HEIGHT = "The tower is 330 m tall."
+TOWER = [NodeWithScore(node=TextNode(text=f"{HEIGHT} It stands in Paris."))]
+TRUE, FALSE = f"{HEIGHT} It stands in Paris.", f"{HEIGHT} It was built in 1204. It stands in Paris."
+WITHDRAWN = "[withdrawn]"
+
+
+class Engine(CustomQueryEngine):
+    """Answers with this text, as a stream if it is one."""
+
+    text: str
+    streaming: bool = False
+
+    def words(self):
+        yield from (f"{word} " for word in self.text.split(" "))
+
+    async def awords(self):
+        for word in self.words():
+            yield word
+
+    def custom_query(self, query_str):
+        return StreamingResponse(self.words(), TOWER) if self.streaming else Response(self.text, TOWER)
+
+    async def acustom_query(self, query_str):
+        return AsyncStreamingResponse(self.awords(), TOWER) if self.streaming else Response(self.text, TOWER)
+
+
+@pytest.fixture
+def guard():
+    return sgi.Guard(fitted_guard())
+
+
+def ask(engine, is_async):
+    """The text of a response, and its metadata."""
+
+    async def answer():
+        response = await engine.aquery("How tall is it?")
+        if isinstance(response, AsyncStreamingResponse):
+            response = await response.get_response()
+        return response
+
+    response = asyncio.run(answer()) if is_async else engine.query("How tall is it?")
+    return str(response), response.metadata
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["query", "aquery"])
+def test_the_engine_returns_allowed_responses_with_the_verdict(guard, is_async):
+    text, metadata = ask(GuardedQueryEngine(Engine(text=TRUE), guard), is_async)
+    assert (text, metadata["guard"]["blocked"]) == (TRUE, False)
+    assert metadata["guard"]["score"] > guard.file.limit
+    streamed = GuardedQueryEngine(Engine(text=TRUE, streaming=True), guard)
+    assert ask(streamed, is_async)[0] == f"{TRUE} "
+    assert (guard.counts.checked, guard.counts.blocked) == (2, 0)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["query", "aquery"])
+def test_the_engine_blocks_with_an_error_or_a_fallback(guard, is_async):
+    for streaming in (False, True):
+        engine = Engine(text=FALSE, streaming=streaming)
+        with pytest.raises(AnswerBlockedError) as raised:
+            ask(GuardedQueryEngine(engine, guard), is_async)
+        assert "1204" in raised.value.verdict.reason
+        text, _ = ask(GuardedQueryEngine(engine, guard, fallback=WITHDRAWN), is_async)
+        assert text == (f"{HEIGHT} {WITHDRAWN}" if streaming else WITHDRAWN)
+    assert (guard.counts.checked, guard.counts.blocked) == (4, 4)
+
+
+def test_a_response_without_source_nodes_is_blocked_and_an_empty_one_claims_nothing(guard):
+    inner = RetrieverQueryEngine.from_args(Retriever(), llm=MockLLM())
+    engine = GuardedQueryEngine(inner, guard, fallback=WITHDRAWN)
+    empty = engine.query("What of Pluto?")
+    assert (str(empty), empty.metadata["guard"]["blocked"]) == ("Empty Response", False)
+
+    class Bare(CustomQueryEngine):
+        def custom_query(self, query_str):
+            return TRUE
+
+    bare = GuardedQueryEngine(Bare(), guard, fallback=WITHDRAWN).query("How tall is it?")
+    assert (str(bare), bare.metadata["guard"]["score"]) == (WITHDRAWN, None)
+    assert bare.metadata["guard"]["error"]

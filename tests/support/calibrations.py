@@ -1,6 +1,7 @@
 """Labelled runs for calibration, written directly into a database."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -49,6 +50,7 @@ def labelled_run(
     metric_columns: dict[str, Any] | None = None,
     run_columns: dict[str, Any] | None = None,
     changes: dict[int, dict[str, Any]] | None = None,
+    values: Sequence[float | None] | None = None,
 ) -> RunRecord:
     """A finished run with two answers per question; grounded rows score higher by ``gap``.
 
@@ -62,6 +64,7 @@ def labelled_run(
         metric_columns: columns of the metric to overwrite.
         run_columns: columns of the run to overwrite.
         changes: fields of samples to overwrite, by row.
+        values: the scores; None draws them.
     """
     generator = np.random.default_rng(0)
     lengths = generator.integers(3, 200, size=rows)
@@ -78,8 +81,8 @@ def labelled_run(
         )
         for row in range(rows)
     ]
-    values = generator.normal(size=rows) + gap * (np.arange(rows) % 2 == 0)
-    add_run(database, run, samples=samples, scores={metric: values.tolist()})
+    drawn = (generator.normal(size=rows) + gap * (np.arange(rows) % 2 == 0)).tolist()
+    add_run(database, run, samples=samples, scores={metric: drawn if values is None else values})
     with database.writing() as connection:
         columns = {"signature": run_signature or signature(rows=rows)} | (run_columns or {})
         connection.execute(sa.update(schema.runs).where(schema.runs.c.id == run).values(columns))

@@ -61,7 +61,6 @@ def bare_summary(rows: int) -> dict[str, Any]:
 _OF_ONE_DATABASE = {
     schema.run_changes,
     schema.run_views,
-    schema.run_columns,
     schema.search_indexes,
 }
 

@@ -42,16 +42,18 @@ EVERYDAY = {
 """The commands that `sgi --help` lists first, in the order of a day, each with its sentence there."""
 
 GROUPS = {
+    "guard": "Block answers that their passages do not support.",
     "runs": "Manage stored runs: list, show, export, tag, delete.",
     "judge": "Judges and labels: compare systems, label, calibrate.",
     "study": "Plan a sample, test a metric, watch a trend.",
 }
 """The groups of commands, each with the sentence of its help."""
 
-ALSO = ("demo", "show", "metrics", "score", "compute", "mcp", "reproduce")
+ALSO = ("demo", "audit", "show", "metrics", "score", "compute", "mcp", "reproduce")
 """Commands that `sgi --help` only names."""
 
 MEMBERS = {
+    "guard": ["fit"],
     "runs": ["list", "show", "export", "plot", "rename", "tag", "annotate", "delete", "db", "cache"],
     "judge": ["duel", "agree", "labels", "calibrate", "rescore", "record", "replay"],
     "study": ["plan", "card", "bench", "repeats", "watch", "models"],
@@ -63,12 +65,14 @@ FIRST_OPTIONS = {
     "score": "metric columns judge_model embedders on_error",
     "compare": "by metric margin as_json db",
     "gate": "against max_drop coverage on db as_json",
+    "audit": "metric labels probe since db as_json",
     "report": "by out format_ worst title open_ db",
     "diagnose": "by cause limit out db as_json",
-    "serve": "host port db open_page token otlp",
+    "serve": "host port db open_page token otlp guard",
     "show": "by sort sample worst metric db as_json",
     "runs.plot": "kind out metric against db",
     "judge.duel": "judge_model by out judge_max_cost db as_json",
+    "guard.fit": "max_false_alarms bad columns out as_json",
     "judge.calibrate": "metric label target out db as_json",
     "study.card": "metric label out db as_json",
 }

@@ -72,6 +72,14 @@ By = Annotated[
 AllowUnfinished = Annotated[
     bool, typer.Option("--allow-unfinished", help="Accept runs that are not finished.")
 ]
+RequireAudit = Annotated[
+    bool,
+    typer.Option(
+        "--require-audit",
+        help="A rule on a metric with a judge fails unless `sgi audit` has certified the judge with these "
+        "prompts.",
+    ),
+]
 JunitFile = Annotated[
     Path | None, options.output_option("--junit", help="Also write the checks as JUnit XML, for CI.")
 ]
@@ -104,6 +112,7 @@ def gate(
     by: By = None,
     allow_unfinished: AllowUnfinished = False,
     allow_different: options.AllowDifferent = False,
+    require_audit: RequireAudit = False,
     junit: JunitFile = None,
     code_quality: QualityFile = None,
     github: GitHub = False,
@@ -130,6 +139,7 @@ def gate(
       sgi gate last rules.toml --junit gate.xml --looks 20
       sgi gate last "faithfulness>=0.8" --weights traffic
       sgi gate last "recall>=0.8" --by kind
+      sgi gate last "faithfulness>=0.8" --require-audit
       sgi gate last --against main --max-drop 0.02 --github
     """
     from sgi.analysis.gate.looks import gate_stored_run
@@ -153,7 +163,9 @@ def gate(
     output.check()
     names = (run,) if against is None else (run, against)
     with open_weighted_runs(db, *names, cluster=cluster, weights=weights) as (database, records):
-        report, notes = gate_stored_run(database, records[0], checked_rules, *records[1:], **settings)
+        report, notes = gate_stored_run(
+            database, records[0], checked_rules, *records[1:], require_audit=require_audit, **settings
+        )
         commands = output.write(database, records, report, notes)
     print_gate(report, notes, commands, output)
     if not report.passed:

@@ -17,6 +17,7 @@ from sgi.cli.console import (
     print_message,
     print_overview,
     print_summary,
+    print_tables,
     progress,
 )
 from sgi.engine.progress import ColumnsRead
@@ -123,6 +124,7 @@ def print_report(
 ) -> None:
     """Print the overview and the summary on stdout, and the notes on stderr."""
     from sgi.cli.first_screen import print_first_screen
+    from sgi.reporting.label_tables import audited_tables
 
     metrics = report.summary.metrics
     if as_json:
@@ -133,7 +135,9 @@ def print_report(
                 print_overview(metrics, report.summary.blank)
             else:
                 print_first_screen(*stored, metrics, report.summary.blank, database_option(database))
+            audits = () if stored is None else audited_tables(*stored)
         print_summary(report.summary, percent=percent)
+        print_tables(audits)
         print_lines(report.summary.cascade.notes() if report.summary.cascade is not None else ())
     for line in notes:
         print_message(line)
@@ -141,6 +145,7 @@ def print_report(
 
 def report_facts(options: RunOptions, report: RunReport, database: str | None) -> dict[str, Any]:
     """Return the overview and the summary of a run as JSON values."""
+    from sgi.analysis.audit.audited_means import audited_means
     from sgi.cli.first_screen import first_screen_facts
 
     run_facts = {
@@ -152,6 +157,7 @@ def report_facts(options: RunOptions, report: RunReport, database: str | None) -
     }
     with _stored(report.run, database) as stored:
         screen = first_screen_facts(stored, report.summary.metrics, report.summary.blank)
+        screen["audits"] = [] if stored is None else [mean.to_dict() for mean in audited_means(*stored)]
     return screen | report.summary.to_dict() | run_facts
 
 

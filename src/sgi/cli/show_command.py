@@ -138,6 +138,7 @@ def _require_one_view(views: Mapping[str, object], needs: Iterable[tuple[str, st
 def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: bool) -> None:
     from sgi.cli.first_screen import print_first_screen
     from sgi.engine.summary import reasons_without_interval
+    from sgi.reporting.label_tables import audited_tables
     from sgi.reporting.tables import class_lines, summary_tables
     from sgi.reporting.views.headline import headline
     from sgi.store.run_queries import run_usage
@@ -151,12 +152,14 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
     print_first_screen(database, record, summary.metrics, summary.blank)
     print_lines([*_head(record), ""])
     print_tables(summary_tables(summary, percent=percent, rows=record.rows))
+    print_tables(audited_tables(database, record))
     print_lines([*class_lines(summary.metrics), *reasons_without_interval(summary.metrics), record.signature])
     print_lines(["", *_notes(summary), *_gaps(list_of_reasons), *_judges(usage), *_origin(record)])
 
 
 def summary_facts(database: Database, record: RunRecord) -> dict[str, Any]:
     """Return a run and its summary as JSON values."""
+    from sgi.analysis.audit.audited_means import audited_means
     from sgi.cli.first_screen import first_screen_facts
     from sgi.reporting.views.headline import headline, headline_notes
     from sgi.store.run_queries import run_usage
@@ -168,6 +171,7 @@ def summary_facts(database: Database, record: RunRecord) -> dict[str, Any]:
         **_facts(record),
         **first_screen_facts((database, record), summary.metrics, summary.blank),
         "summary": _summary(record, summary),
+        "audits": [mean.to_dict() for mean in audited_means(database, record)],
         "reasons": [reason._asdict() for reason in reasons(database, record)],
         "usage": {judge: asdict(counts) for judge, counts in usage.items()},
         "notes": [*headline_notes(summary)],

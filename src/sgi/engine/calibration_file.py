@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import (
-    BaseModel,
     Field,
     PlainSerializer,
     PlainValidator,
     SerializerFunctionWrapHandler,
-    ValidationError,
-    computed_field,
     model_serializer,
 )
 
 from sgi.engine.calibration_parts import (
-    FROZEN,
     ContentWords,
     Count,
     Discrimination,
@@ -27,12 +20,11 @@ from sgi.engine.calibration_parts import (
     Reference,
     Thresholds,
 )
+from sgi.engine.digest_file import DigestFile
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.parsing import read_json
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.short_text import short_repr
-from sgi.kernel.signature import canonical_json, digest
 from sgi.metrics.calibrated_metric import Calibration, calibrate_metric
 from sgi.metrics.definitions import Definitions
 from sgi.stats.logistic_map import LogisticMap
@@ -40,8 +32,6 @@ from sgi.stats.probability_maps import IsotonicMap
 from sgi.stats.two_samples import TwoSamples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.metric_column import MetricProvenance
 
@@ -82,14 +72,11 @@ FittedMap = Annotated[
 ]
 
 
-class CalibrationFile(BaseModel):
+class CalibrationFile(DigestFile):
     """A calibration with its provenance.
 
     The map takes values (or their log odds) for which higher is better, so values of other metrics are
     negated. Thresholds use the metric's own scale. The map uses all rows.
-
-    The file holds a digest of its content; a file whose content was changed is rejected. The digest is not a
-    signature.
 
     Attributes:
         metric: the canonical string of the metric.
@@ -120,7 +107,11 @@ class CalibrationFile(BaseModel):
             passages.
     """
 
-    model_config = FROZEN
+    FORMAT: ClassVar = FORMAT
+    KIND: ClassVar = "calibration"
+    MADE_BY: ClassVar = "sgi judge calibrate"
+    AGAIN: ClassVar = "Calibrate again"
+    ANEW: ClassVar = _ANEW
 
     format: Literal[2]
     metric: str
@@ -161,12 +152,6 @@ class CalibrationFile(BaseModel):
             if not content.get(name):
                 content.pop(name, None)
         return content
-
-    @computed_field  # type: ignore[prop-decorator]  # mypy does not support decorated properties
-    @cached_property
-    def digest(self) -> str:
-        """A hash of the other fields, as canonical JSON."""
-        return digest(canonical_json(self.model_dump(mode="json", exclude={"digest"})), size=4).hex()
 
     def inner(self) -> AnyMetric:
         """Return the metric that was calibrated.
@@ -217,55 +202,7 @@ class CalibrationFile(BaseModel):
         message = f"{title} was fitted on scores of another {what}: {fitted or 'none'}; this run has "
         return UsageError(f"{message}{used or 'none'}.", hint=_ANEW)
 
-    def to_json(self) -> str:
-        """Return the file's text; equal calibrations have equal texts."""
-        return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
 
 def read_calibration(value: object) -> CalibrationFile:
-    """Read a calibration from a path, or from the result of `CalibrationFile.model_dump`.
-
-    Raises:
-        UsageError: the file cannot be read, has an unknown format, or does not match its digest.
-    """
-    if isinstance(value, CalibrationFile):
-        return value
-    if isinstance(value, (str, Path)):
-        content = read_json(Path(value), error=UsageError, hint="`sgi judge calibrate` makes one.")
-        return _of_content(content, str(value))
-    return _of_content(value, "the calibration")
-
-
-def _of_content(content: Any, place: str) -> CalibrationFile:
-    if not isinstance(content, dict) or "format" not in content:
-        raise UsageError(f"{place}: the file is not a calibration.", hint="`sgi judge calibrate` makes one.")
-    if content["format"] != FORMAT:
-        shown = f"format {content['format']!r:.20}; this version reads format {FORMAT}"
-        raise UsageError(
-            f"{place}: the file has {shown}.",
-            hint="Calibrate again, or use the version of SGI that wrote the file.",
-        )
-    try:
-        calibration = CalibrationFile.model_validate(
-            {key: content[key] for key in content if key != "digest"}
-        )
-    except ValidationError as errors:
-        problems = "; ".join(_faults(errors)).rstrip(".")
-        raise UsageError(
-            f"{place}: the file is not a calibration: {problems}.", hint="Calibrate again."
-        ) from None
-    if "digest" not in content:
-        raise UsageError(
-            f"{place}: the file has no digest, so SGI cannot check that it is unchanged.", hint=_ANEW
-        )
-    if content["digest"] != calibration.digest:
-        digests = f"its digest is {content['digest']!r:.20}, that of its content {calibration.digest!r}"
-        raise UsageError(f"{place}: the file was changed since it was fitted: {digests}.", hint=_ANEW)
-    return calibration
-
-
-def _faults(errors: ValidationError, most: int = 3) -> Iterator[str]:
-    for fault in errors.errors(include_url=False, include_input=False, include_context=False)[:most]:
-        place = ".".join(map(str, fault["loc"]))
-        problem = fault["msg"].removeprefix("Value error, ")
-        yield f"{place}: {problem}" if place else problem
+    """Read a calibration; see `DigestFile.read`."""
+    return CalibrationFile.read(value)

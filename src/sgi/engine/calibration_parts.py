@@ -9,19 +9,17 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import (
     AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
     model_serializer,
     model_validator,
 )
 
+from sgi.engine.digest_file import FROZEN
 from sgi.kernel.errors import UsageError
 from sgi.metrics.calibrated_metric import ReferenceScores
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds, rows_needed
 from sgi.stats.intervals import Interval
-
-FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 _PROMISED: Final = "grounded answers to questions like these, one a question"
 """The text in the file, for readers without this documentation."""

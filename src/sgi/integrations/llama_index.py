@@ -1,21 +1,29 @@
-"""LlamaIndex: an evaluator that scores each response with a metric of SGI."""
+"""LlamaIndex: an evaluator that scores responses with a metric of SGI, and an engine that blocks them."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Unpack
 
 from sgi.integrations.adapter import HostScorer, describe, explain, nan_if_none
+from sgi.integrations.guarded_answers import AnswerBlockedError, allowed_text, iterate, iterate_in_thread
 from sgi.kernel.errors import require_extra
 
 with require_extra("sgi.integrations.llama_index", "llama-index"):
+    from llama_index.core.base.base_query_engine import BaseQueryEngine
+    from llama_index.core.base.response.schema import AsyncStreamingResponse, Response, StreamingResponse
     from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from llama_index.core.schema import QueryBundle
+
     from sgi.engine.open_resources import ModelKeywords
     from sgi.engine.run_options import EmbedderLike
+    from sgi.kernel.guard_verdict import GuardVerdict
     from sgi.kernel.metric import AnyMetric
+    from sgi.service.guard import Guard
 
 _PARTS = {"query": "question", "response": "response", "contexts": "contexts", "reference": "reference"}
 
@@ -89,3 +97,66 @@ class SgiEvaluator(BaseEvaluator):  # type: ignore[misc]  # the base has no type
 
 def _are_texts(contexts: Sequence[object] | None) -> bool:
     return isinstance(contexts, (list, tuple)) and all(isinstance(text, str) for text in contexts)
+
+
+class GuardedQueryEngine(BaseQueryEngine):  # type: ignore[misc]  # the same
+    """Query engine that returns the responses of another engine if the guard allows them.
+
+    The passages are the source nodes. The metadata of a response has the verdict under ``guard``. A streamed
+    response yields each sentence when it is allowed, and has no verdict.
+
+    Args:
+        engine: the engine that answers.
+        guard: the guard.
+        fallback: the response in place of a blocked one; in a stream, in place of its rest.
+
+    Raises:
+        AnswerBlockedError: a response is blocked, and there is no fallback.
+    """
+
+    def __init__(self, engine: BaseQueryEngine, guard: Guard, *, fallback: str | None = None) -> None:
+        super().__init__(engine.callback_manager)
+        self.engine, self.guard, self.fallback = engine, guard, fallback
+
+    def _query(self, query_bundle: QueryBundle) -> Any:
+        question, response = query_bundle.query_str, self.engine.query(query_bundle)
+        if self._is_streamed(question, response):
+            return response
+        return self._settle(response, self.guard.check(question, *_checked(response)))
+
+    async def _aquery(self, query_bundle: QueryBundle) -> Any:
+        question, response = query_bundle.query_str, await self.engine.aquery(query_bundle)
+        if self._is_streamed(question, response):
+            return response
+        return self._settle(response, await self.guard.acheck(question, *_checked(response)))
+
+    def _is_streamed(self, question: str, response: Any) -> bool:
+        """Return whether a response is a stream, which then yields allowed sentences."""
+        if not isinstance(response, (AsyncStreamingResponse, StreamingResponse)):
+            return False
+        is_sync = isinstance(response, StreamingResponse)
+        chunks = iterate_in_thread(response.response_gen) if is_sync else response.response_gen
+        text = allowed_text(self.guard.stream(question, _passages(response), chunks), self.fallback)
+        response.response_gen = iterate(text) if is_sync else text
+        return True
+
+    def _settle(self, response: Any, verdict: GuardVerdict) -> Any:
+        if verdict.blocked:
+            if self.fallback is None:
+                raise AnswerBlockedError(verdict)
+            response = Response(self.fallback, response.source_nodes, response.metadata)
+        response.metadata = {**(response.metadata or {}), "guard": asdict(verdict)}
+        return response
+
+    def _get_prompt_modules(self) -> dict[str, Any]:
+        return {"engine": self.engine}
+
+
+def _passages(response: Any) -> list[str]:
+    return [node.get_content() for node in response.source_nodes]
+
+
+def _checked(response: Any) -> tuple[list[str], str]:
+    """Return the passages of a response, and its text."""
+    text = "" if response.response in (None, _NO_RESPONSE) else str(response)
+    return _passages(response), text

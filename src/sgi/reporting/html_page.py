@@ -23,6 +23,7 @@ from sgi.reporting import (
     descriptions,
     diagnosis_tables,
     formatting,
+    label_tables,
     leaderboard_view,
     row_details,
     safe_text,
@@ -57,7 +58,15 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "overview": overview,
     "tree": row_details.as_tree,
 }
-_MODULES = (answers_to_check, diagnosis_tables, leaderboard_view, row_details, section_findings, tables)
+_MODULES = (
+    answers_to_check,
+    diagnosis_tables,
+    label_tables,
+    leaderboard_view,
+    row_details,
+    section_findings,
+    tables,
+)
 """Templates call the public functions of these modules as filters."""
 
 

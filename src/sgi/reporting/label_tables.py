@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sgi.analysis.agreement.report import label_advice
+from sgi.analysis.audit.audited_means import audited_means
 from sgi.analysis.labelling import undecided_notes
 from sgi.kernel.short_text import metric_label
-from sgi.reporting.formatting import format_scaled, number, span
+from sgi.reporting.formatting import NOTHING, format_scaled, number, probability, span
 from sgi.reporting.safe_text import one_line
 from sgi.reporting.table import Table
 from sgi.store.label_consensus import DRAWN, PEOPLE
@@ -16,7 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sgi.analysis.agreement.report import Estimate, MetricAgreement
+    from sgi.analysis.audit.audit import Audit
+    from sgi.analysis.audit.audited_means import AuditedMean
+    from sgi.analysis.audit.drift import Drift
+    from sgi.analysis.audit.probes import Probe
     from sgi.analysis.labelling import Labelling
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+
+_RESULTS = {"ok": "not found", "undefined": "does not apply", "missing": "not run"}
 
 
 def label_tables(state: Labelling) -> list[Table]:
@@ -98,3 +108,83 @@ def corrected_means(metrics: Iterable[MetricAgreement], column: str, *, percent:
 def estimate_cells(estimate: Estimate, *, percent: bool) -> tuple[str, str]:
     """Return the cells of a mean and of its interval."""
     return format_scaled(estimate.value, percent), span(estimate.interval, percent)
+
+
+def audit_tables(audit: Audit) -> list[Table]:
+    """Return the tables of an audit that have rows: what the labels show, and the probes and the drift."""
+    trust, counts = audit.trust, audit.counts
+    estimates = (
+        ("balanced accuracy", trust.balanced_accuracy, counts.labelled),
+        ("good answers that it passes", trust.sensitivity, counts.right_yes + counts.wrong_no),
+        ("bad answers that it fails", trust.specificity, counts.right_no + counts.wrong_yes),
+        ("good answers in the run, corrected", audit.corrected, audit.rows),
+    )
+    rows = [
+        (
+            name,
+            format_scaled(None if one is None else one.value, True),  # noqa: FBT003
+            span(None if one is None else one.interval, True),  # noqa: FBT003
+            f"{count:,}",
+        )
+        for name, one, count in estimates
+    ]
+    passed = ("answers in the run that it passes", format_scaled(audit.share_yes, True), NOTHING)  # noqa: FBT003
+    title = f"{counts.labelled:,} labels of {audit.rows:,} questions, column {audit.label}"
+    tables = [
+        Table(("share", "value", "95 % interval", "rows"), [*rows, (*passed, f"{audit.rows:,}")], title),
+        Table(
+            (
+                "test",
+                "result",
+                "change of the score",
+                "95 % interval",
+                "p",
+                "changed verdicts",
+                "rows",
+                "requests",
+            ),
+            [*map(_probe_row, audit.probes), *([] if audit.drift is None else [_drift_row(audit.drift)])],
+            "Probes and drift",
+            left=["result"],
+        ),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def _probe_row(probe: Probe) -> tuple[str, ...]:
+    result = "FOUND" if probe.flagged else _RESULTS[probe.status]
+    changes = (number(probe.difference, sign="+"), span(probe.interval), probability(probe.p_holm))
+    flips = format_scaled(probe.flips, True)  # noqa: FBT003
+    return (probe.name, result, *changes, flips, f"{probe.rows:,}", f"{probe.calls:,}")
+
+
+def _drift_row(drift: Drift) -> tuple[str, ...]:
+    result = "FOUND" if drift.drifted else _RESULTS[drift.status]
+    changes = (number(drift.difference, sign="+"), span(drift.difference_interval), probability(drift.p))
+    changed = format_scaled(drift.changed, True)  # noqa: FBT003
+    return ("drift", result, *changes, changed, f"{drift.rows:,}", f"{drift.calls:,}")
+
+
+def audited_tables(database: Database, record: RunRecord) -> list[Table]:
+    """Return the means of a run that audits correct, as a table; none if no metric has an audit."""
+    means = audited_means(database, record)
+    return [audited_table(means)] if any(mean.verdict for mean in means) else []
+
+
+def audited_table(means: Iterable[AuditedMean]) -> Table:
+    """Return the means that audits correct, with the verdict of each audit; judges without one are listed."""
+    rows = []
+    for mean in means:
+        corrected = mean.corrected
+        rows.append(
+            (
+                mean.metric,
+                "no valid audit" if mean.obstacle else mean.verdict,
+                format_scaled(mean.share_yes, True),  # noqa: FBT003
+                format_scaled(None if corrected is None else corrected.value, True),  # noqa: FBT003
+                span(None if corrected is None else corrected.interval, True),  # noqa: FBT003
+                mean.obstacle or mean.audit,
+            )
+        )
+    columns = ("metric", "judge", "verdict yes", "good, corrected", "95 % interval", "audit")
+    return Table(columns, rows, "Means, corrected by an audit", left=["judge", "audit"])

@@ -12,6 +12,7 @@ from sgi.reporting.descriptions import describe_distribution, describe_plane, de
 from sgi.reporting.diagnosis_tables import diagnosis_tables
 from sgi.reporting.evidence_lines import evidence_markdown
 from sgi.reporting.formatting import MetricFormat, format_scaled, main_metric, number, shorten
+from sgi.reporting.label_tables import audited_table
 from sgi.reporting.leaderboard_view import (
     difference_tables,
     leaderboard_tables,
@@ -81,6 +82,9 @@ def run_markdown(view: RunView) -> str:
         _section(
             "## Metrics against labels",
             (labelled_table(view.labelled).markdown(), _CALIBRATION) if view.labelled else (),
+        ),
+        _section(
+            "## Means, corrected by an audit", _plain([audited_table(view.audits)] if view.audits else ())
         ),
         _disagreement(view.disagreement),
         *(_worst(part, view.record) for part in view.worst if part not in main),

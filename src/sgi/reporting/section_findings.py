@@ -12,6 +12,7 @@ from sgi.reporting.formatting import format_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sgi.analysis.audit.audited_means import AuditedMean
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.protocols import Usage
     from sgi.reporting.views.group_view import GroupTable
@@ -99,6 +100,11 @@ def labels_finding(metrics: Sequence[LabelMetrics]) -> str:
         return ""
     auroc, name = max(ranked)
     return f"{short(name)} ranks them best: AUROC {auroc:.3f}"
+
+
+def audits_finding(means: Sequence[AuditedMean]) -> str:
+    """Return how many of the metrics an audit certifies."""
+    return f"{sum(mean.trusted for mean in means):,} of {len(means):,} trusted"
 
 
 def reasons_finding(reasons: Sequence[Reason]) -> str:

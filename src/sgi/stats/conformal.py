@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MIN_STRATUM_ROWS = 40
 """Minimum number of grounded rows per stratum."""
 
+_BISECTIONS = 50
+
 FLAGS_NOTHING = -math.inf
 """Threshold for too few rows: nothing is flagged."""
 
@@ -66,6 +68,30 @@ def rows_needed(rate: float, confidence: float | None = None) -> int:
     if confidence is None:
         return math.ceil(1 / _exact_rate(rate)) - 1
     return math.ceil(math.log1p(-confidence) / math.log1p(-rate))
+
+
+def highest_share(count: int, n: int, tail: float) -> float:
+    r"""Return the upper limit p of a share: :math:`P(\text{Bin}(n, p) \le \text{count}) = \text{tail}`.
+
+    It is the upper end of the interval of Clopper and Pearson with 1 − ``tail`` on one side, and the
+    1 − ``tail`` quantile of Beta(count + 1, n − count); 1 if count = n.
+
+    Source: Clopper and Pearson (1934), Biometrika 26.
+
+    >>> round(highest_share(0, 59, 0.05), 4), round(highest_share(3, 20, 0.025), 4)
+    (0.0495, 0.3789)
+    """
+    if count >= n:
+        return 1.0
+    places = np.arange(count + 1)
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, n + 1)))))
+    chosen = logs[n] - logs[places] - logs[n - places]
+    low, high = 0.0, 1.0
+    for _ in range(_BISECTIONS):
+        share = (low + high) / 2
+        chance = np.exp(chosen + places * math.log(share) + (n - places) * math.log1p(-share)).sum()
+        low, high = (share, high) if chance > tail else (low, share)
+    return high
 
 
 def clearing_threshold(ungrounded: ArrayLike, rate: float) -> float:

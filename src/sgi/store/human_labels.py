@@ -84,9 +84,12 @@ class HumanLabels:
     @cached_property
     def sampled(self) -> NDArray[np.bool_]:
         """Mask of the rows of a random sample: the first rows in random order, all seen, shape (n,)."""
-        return random_sample(
-            self.rows.order, np.array([name in self.current for name in self.ids], dtype=np.bool_)
-        )
+        return random_sample(self.rows.order, self.seen)
+
+    @cached_property
+    def seen(self) -> NDArray[np.bool_]:
+        """Mask of the rows with a label of the present text, or that somebody skipped, shape (n,)."""
+        return np.array([name in self.current for name in self.ids], dtype=np.bool_)
 
     @cached_property
     def disputed(self) -> tuple[str, ...]:
@@ -104,9 +107,8 @@ class HumanLabels:
         ``chances`` are the probabilities behind the order in which people labelled; see
         `drawn_probabilities`.
         """
-        seen = np.array([name in self.current for name in self.ids], dtype=np.bool_)
         _, keys = drawn_order(self.ids, chances)
-        return drawn_probabilities(keys, chances, seen)
+        return drawn_probabilities(keys, chances, self.seen)
 
     def values(self, *, of_sample: bool = True) -> list[bool | None]:
         """Return the consensus of each row, shape (n,): of the random sample only, or of all rows."""

@@ -25,6 +25,9 @@ ALL_PEOPLE = "people-all"
 DRAWN = "people:"
 """Prefix of a column: labels of the rows that were drawn by the uncertainty of the metric behind it."""
 
+AUDIT = "audit:"
+"""Prefix of the order in which an audit of the metric behind it needs labels."""
+
 MIN_CHANCE = 0.2
 """Probability with which the least uncertain row is drawn, relative to the most uncertain one."""
 
@@ -162,14 +165,33 @@ def drawn_probabilities(
 def random_sample(order: NDArray[np.int64], seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the mask of the rows at the beginning of the random order that are all ``seen``, shape (n,).
 
-    If people label rows in this order, they are a random sample of all rows. Rows that were labelled for
-    another reason can extend it up to the next unseen row; decision 0058 says how much this matters.
+    ``order`` can have some of the rows only. If people label rows in this order, they are a random sample of
+    all rows in it. Rows that were labelled for another reason can extend it up to the next unseen row;
+    decision 0058 says how much this matters.
 
     >>> order, seen = np.array([2, 0, 1, 3]), np.array([True, False, True, True])
     >>> random_sample(order, seen)
     array([ True, False,  True, False])
     """
     unseen = np.flatnonzero(~seen[order])
-    mask = np.zeros(len(order), dtype=np.bool_)
+    mask = np.zeros(len(seen), dtype=np.bool_)
     mask[order[: unseen[0] if len(unseen) else len(order)]] = True
     return mask
+
+
+def balanced_order(order: NDArray[np.int64], strata: NDArray[np.int8]) -> NDArray[np.int64]:
+    """Return the positions of the rows of strata 0 and 1, interleaved; each stratum keeps the random order.
+
+    The first rows of a stratum are a random sample of it, whatever its size. Rows of stratum -1 are left out.
+
+    >>> balanced_order(np.array([4, 0, 2, 1, 3]), np.array([1, 1, 1, 0, -1], dtype=np.int8)).tolist()
+    [0, 3, 2, 1]
+    """
+    parts = [order[strata[order] == stratum] for stratum in (0, 1)]
+    rank = np.empty(len(order), dtype=np.int64)
+    for part in parts:
+        rank[part] = np.arange(len(part))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    rows = np.concatenate(parts)
+    return rows[np.lexsort((place[rows], rank[rows]))]

@@ -102,15 +102,6 @@ run_views = sa.Table(  # computed from all rows of a run; can be deleted at any 
     sa.Column("body", sa.LargeBinary, nullable=False),  # compressed
 )
 
-run_columns = sa.Table(  # not used any more; the next change of the tables removes it
-    "run_columns",
-    metadata,
-    sa.Column("run", sa.ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),  # the run
-    sa.Column("name", sa.Text, primary_key=True),  # label, or the name of a metric
-    sa.Column("state", sa.Text, nullable=False),  # of the run when it was read
-    sa.Column("body", sa.LargeBinary, nullable=False),  # the compressed array
-)
-
 search_indexes = sa.Table(  # which texts the table search_<id> indexes
     "search_indexes",
     metadata,
@@ -268,6 +259,18 @@ human_labels = sa.Table(  # of the data's name and the text, not of a run: equal
     sa.Column("created_at", sa.Text, nullable=False),  # when it was given
 )
 
+audits = sa.Table(  # verdicts on judges and metrics; no reference to the run, so that deleting it leaves them
+    "audits",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),  # random id
+    sa.Column("scorer", sa.Text, nullable=False, index=True),  # hash of metric, models, judge and prompts
+    sa.Column("metric", sa.Text, nullable=False),  # the metric with its parameters
+    sa.Column("run", sa.Text, nullable=False),  # id of the run that was audited
+    sa.Column("verdict", sa.Text, nullable=False),  # TRUSTED, NOT TRUSTED or NEED
+    sa.Column("body", _JSON, nullable=False),  # labels, counts and estimates
+    sa.Column("created_at", sa.Text, nullable=False),  # when it was made
+)
+
 trend_annotations = sa.Table(  # notes on the time axis of trends, such as releases
     "trend_annotations",
     metadata,
@@ -278,7 +281,7 @@ trend_annotations = sa.Table(  # notes on the time axis of trends, such as relea
 )
 
 
-SCHEMA_VERSION = "0015"
+SCHEMA_VERSION = "0016"
 """Version of the tables in `sgi.store.schema`. Raise it with each change of them: there are no migrations."""
 
 _VERSION = sa.Table("sgi_version", sa.MetaData(), sa.Column("version_num", sa.Text, primary_key=True))

@@ -1,6 +1,6 @@
 """Export a database as JSON lines and import it: between SQLite and PostgreSQL, or as an archive.
 
-The first line is the header: ``{"sgi_database": 1, "schema": "0015"}``. Each further line is a row: a list
+The first line is the header: ``{"sgi_database": 1, "schema": "0016"}``. Each further line is a row: a list
 of the table's name and the values in column order. The last line, ``{"rows": N}``, shows that the file is
 complete.
 """
@@ -45,6 +45,7 @@ _TABLES = (  # each after those it refers to; computed tables stay in their data
     schema.runs,
     schema.run_tags,
     schema.gates,
+    schema.audits,
     schema.human_labels,
     schema.trend_annotations,
     schema.run_metrics,
@@ -59,6 +60,7 @@ _SHARED = {
     schema.datasets,
     schema.samples,
     schema.gates,
+    schema.audits,
     schema.human_labels,
     schema.trend_annotations,
 }
@@ -134,7 +136,7 @@ class _Importer:
         if table in {schema.datasets, schema.samples}:
             return self._data(row)
         if "run" in row:  # a gated run that was deleted still counts
-            return row if table is schema.gates or self._is_new(row["run"]) else None
+            return row if table in {schema.gates, schema.audits} or self._is_new(row["run"]) else None
         if "metric" in row:
             number = self.metrics[row["metric"]]
             return None if number is None else row | {"metric": number}

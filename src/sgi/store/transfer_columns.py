@@ -45,12 +45,14 @@ _JSON: dict[str, Any] = {
     "answers.context_scores": list[Finite],
     "details.body": JsonObject,
     "evidence.body": JsonObject,
+    "audits.body": JsonObject,
 }
 _TIMES = {
     "datasets.created_at",
     "runs.created_at",
     "runs.finished_at",
     "gates.decided_at",
+    "audits.created_at",
     "trend_annotations.at",
 }
 _NAMES = {"runs.id": MAX_NAME, "run_metrics.metric": MAX_METRIC}

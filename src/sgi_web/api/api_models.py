@@ -24,6 +24,7 @@ from sgi.reporting.views.comparison import ComparisonView
 from sgi.reporting.views.headline import Headline
 from sgi.reporting.views.row_view import SampleView
 from sgi.reporting.views.run_header import State
+from sgi.service.guard import GuardCounts, OnError
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.paired_tests import McNemar, PairedDifference
@@ -40,6 +41,9 @@ MAX_TEXT = 200_000
 
 MAX_PASSAGES = 256
 """Maximum passages of a row, and maximum further answers."""
+
+MAX_ANSWER = 20_000
+"""Maximum characters of an answer for the guard, which scores each sentence: 6 s with 20 long passages."""
 
 MAX_ID = 1000
 """Maximum characters of an id."""
@@ -164,6 +168,39 @@ class ErrorResponse(BaseModel):
     error: ErrorBody = Field(description="The error.")
 
 
+class GuardRequest(BaseModel):
+    """An answer to check, with the passages that it was written from."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    question: Text = Field("", description="The question; empty if there is none.")
+    contexts: Text | Texts = Field(description="The passages.")
+    response: Annotated[str, Field(max_length=MAX_ANSWER)] = Field(description="The answer.")
+
+
+class GuardDecision(BaseModel):
+    """What the guard decides on an answer."""
+
+    blocked: bool = Field(description="Whether the answer is blocked.")
+    score: float | None = Field(description="Its score; null if it claims nothing, or with an error.")
+    reason: str = Field(description="Why it is blocked, or why it has no score; otherwise empty.")
+    promise: float | None = Field(
+        description="The largest share of good answers that is blocked, with 95 % confidence; null if the "
+        "promise is withdrawn, or with an error."
+    )
+    withdrawn: str = Field(description="Why the promise is withdrawn; empty while it holds.")
+    error: str = Field(description="Why no score could be computed; empty if one was.")
+
+
+class GuardCaught(BaseModel):
+    """The share of labelled bad answers that the guard blocks, with an interval of 95 %."""
+
+    value: float = Field(description="The share, one answer to each question.")
+    low: float = Field(description="The lower end of the interval.")
+    high: float = Field(description="The upper end of the interval.")
+    questions: int = Field(description="The number of questions.")
+
+
 class MetricFacts(BaseModel):
     """A metric: what it needs and what its values mean."""
 
@@ -284,4 +321,17 @@ RunModel = _model(
     "A run: what it is, and its numbers.",
     head=(HeadModel, "What the run is."),
     headline=(HeadlineModel, "Its most important numbers."),
+)
+GuardFacts = _model(
+    "GuardFacts",
+    "The guard of the server, and the answers that it has seen since the server started.",
+    digest=(str, "Digest of the guard file."),
+    limit=(float, "Answers with a lower score are blocked."),
+    promise=(float, "The largest share of good answers that is blocked."),
+    confidence=(float, "The confidence of the promise."),
+    questions=(int, "The number of questions whose good answers it was fitted on."),
+    caught=(GuardCaught | None, "The share of bad answers that is blocked; null if it is unknown."),
+    on_error=(OnError, "What happens to an answer that cannot be scored."),
+    withdrawn=(str, "Why the promise is withdrawn; empty while it holds."),
+    counts=(model_of(GuardCounts), "How many answers it has seen."),
 )

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores
+from sgi.service.guard import Guard
 from sgi.store.run_queries import list_runs
 from sgi_web.site import Site, site_of
 
@@ -55,7 +56,7 @@ class ServerMetrics:
 
 
 class _SiteCollector:
-    """Exports the queue and the batch sizes of the scorer, and the counts of received traces."""
+    """Exports the queue and the batch sizes of the scorer, and the counts of traces and of the guard."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -84,6 +85,17 @@ class _SiteCollector:
             lost = {"unanswered": counts.unanswered.total(), "failed": counts.failed.total()}
             turns = {"scored": counts.scored} | lost
             yield _by_outcome("sgi_trace_turns", "Turns in complete traces by outcome.", turns)
+        if self._site.guard is not None:
+            yield from _guard_metrics(self._site.guard)
+
+
+def _guard_metrics(guard: Guard) -> Iterator[Metric]:
+    counts = guard.counts
+    yield CounterMetricFamily("sgi_guard_checked", "Answers checked by the guard.", counts.checked)
+    yield CounterMetricFamily("sgi_guard_blocked", "Answers that the guard blocked.", counts.blocked)
+    yield CounterMetricFamily("sgi_guard_errors", "Answers that could not be scored.", counts.errors)
+    withdrawn = "Whether the promise of the guard is withdrawn: 0 or 1."
+    yield GaugeMetricFamily("sgi_guard_promise_withdrawn", withdrawn, bool(guard.withdrawn))
 
 
 def _by_outcome(name: str, meaning: str, values: dict[str, int]) -> CounterMetricFamily:

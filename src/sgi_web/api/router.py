@@ -16,6 +16,7 @@ from sgi.kernel.registry import metric_classes
 from sgi.reporting.views.comparison import comparison_view
 from sgi.reporting.views.row_view import sample_view
 from sgi.reporting.views.to_json import as_json
+from sgi.service.guard import Guard
 from sgi.store.manage_runs import Change, change_run, delete_run
 from sgi.store.run_queries import page_of_runs
 from sgi_web.api import api_models
@@ -34,7 +35,7 @@ _WHY = {
     400: "The request is not valid.",
     401: "The token is missing or wrong.",
     403: "The token may only read, or the request comes from a page of another site.",
-    404: "The run or sample does not exist.",
+    404: "The run or sample does not exist, or the server does not have what the route needs.",
     413: "The body is too large.",
     415: "The Content-Type is not JSON.",
     422: "A parameter or a row is not valid; the error names it.",
@@ -70,6 +71,7 @@ def _request_body(model: type[BaseModel], examples: Mapping[str, object]) -> dic
 
 _ROW = {"question": "Who wrote Emma?", "contexts": ["Jane Austen wrote Emma."], "response": "Austen."}
 _SCORED = {"One row": {"rows": [_ROW], "metrics": ["sgi", "grounding"]}}
+_CHECKED = {"An answer": _ROW | {"response": "Charlotte Brontë wrote it."}}
 _CHANGED = {"No change": {}, "New tags": {"tags": ["nightly", "reviewed"]}, "New name": {"name": "baseline"}}
 
 RunToDelete = Annotated[
@@ -107,6 +109,40 @@ async def score(request: Request, body: Body) -> Response:
         for n, sample in enumerate(samples)
     ]
     return json_response({"signature": scorer.signature(len(rows), metrics), "scores": rows})
+
+
+def _guard_of(request: Request) -> Guard:
+    """Return the guard of the server. Raises NotFoundError if it has none."""
+    guard = site_of(request).guard
+    if guard is None:
+        hint = "Start it with `sgi serve --guard FILE`; `sgi guard fit` makes a file."
+        raise NotFoundError("This server has no guard.", hint=hint)
+    return guard
+
+
+@router.post(
+    "/guard",
+    tags=["Guard"],
+    responses=_responses(api_models.GuardDecision, 403, 404, 413, 415),
+    openapi_extra=_request_body(api_models.GuardRequest, _CHECKED),
+)
+async def check(request: Request, body: Body) -> Response:
+    """Decide whether an answer is blocked. It is counted, and its texts are not stored."""
+    guard = _guard_of(request)
+    given = read_model(body, api_models.GuardRequest)
+    async with request.app.state.guard_throttle.acquire():
+        verdict = await guard.acheck(given.question, given.contexts, given.response)
+    return json_response({name: getattr(verdict, name) for name in api_models.GuardDecision.model_fields})
+
+
+@router.get("/guard", tags=["Guard"], responses=_responses(api_models.GuardFacts, 404))
+def guard(request: Request) -> Response:
+    """Return what the guard was fitted on, what it promises, and how many answers it has seen."""
+    found = _guard_of(request)
+    names = ("digest", "limit", "promise", "confidence", "questions", "caught")
+    facts = found.file.model_dump(mode="json", include={*names})
+    live = {"on_error": found.on_error, "withdrawn": found.withdrawn, "counts": as_json(found.counts)}
+    return json_response(facts | live)
 
 
 @router.get("/metrics", tags=["Scoring"], responses={200: {"model": list[api_models.MetricFacts]}})

@@ -54,6 +54,7 @@ def serve(
       sgi serve --trace-url "https://langfuse.example.org/project/p/traces/{trace_id}"
       sgi serve --judge openai:gpt-4o-mini --judge-budget 5
       sgi serve --otlp --otlp-share 0.1 -m grounding
+      sgi serve --guard guard.json
       SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
       sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1 --identity-header X-Forwarded-User
     """
@@ -141,6 +142,8 @@ def _serve(site: Site, listener: socket, address: str, *, open_page: bool) -> No
         typer.launch(address)
     if site.receiver is not None:
         print_message(f"Receiving traces at {address}v1/traces.")
+    if site.guard is not None:
+        print_message(f"Checking answers at {address}api/v1/guard.")
     try:
         server.run(sockets=[listener])
     except KeyboardInterrupt:  # uvicorn raises it again after it has stopped

@@ -1,4 +1,4 @@
-"""The options of ``sgi serve`` that become settings of the site: clients, pages, and the judge of uploads."""
+"""The options of ``sgi serve`` that become settings of the site: clients, pages, judge and guard."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import anyio
 
@@ -17,6 +17,7 @@ from sgi.kernel.input_limits import size_in_bytes
 
 if TYPE_CHECKING:
     from sgi.llm.judge_spec import JudgeSpec
+    from sgi.service.guard import Guard
     from sgi_quiz.review_file import Review
 
 MIN_TOKEN_LENGTH = 16
@@ -24,7 +25,7 @@ TRACE_ID = "{trace_id}"
 """The part of the address of a trace that its id replaces."""
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,100}")
 _MAX_GUIDE = 20_000
-_security, _pages, _judge = map(options.option_group, ("Security", "Pages", "Judge"))
+_security, _pages, _judge, _guard = map(options.option_group, ("Security", "Pages", "Judge", "Guard"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +67,13 @@ class SiteFlags:
     judge_budget: Annotated[
         float | None, _judge(min=0.0, help="Maximum cost of the judge for all uploads in US dollars.")
     ] = None
+    guard: Annotated[
+        Path | None,
+        _guard(help="Guard file of `sgi guard fit`: POST /api/v1/guard blocks unsupported answers."),
+    ] = None
+    guard_on_error: Annotated[
+        Literal["allow", "block"], _guard(help="What happens to an answer that cannot be scored.")
+    ] = "block"
 
     def settings(self, *, is_local: bool) -> dict[str, Any]:
         """Return the settings of the site; ``is_local`` if the server listens on this machine only.
@@ -96,6 +104,7 @@ class SiteFlags:
             "trace_url": self._checked_trace_url(),
             "judge": self._checked_judge(),
             "judge_budget": self.judge_budget,
+            "guard": self._checked_guard(),
         }
 
     @property
@@ -144,6 +153,16 @@ class SiteFlags:
         if review is not None:
             review.read()
         return review
+
+    def _checked_guard(self) -> Guard | None:
+        """Return the guard of a valid file; None if there is none."""
+        if self.guard is None:
+            if self.guard_on_error != "block":
+                raise UsageError("--guard-on-error needs --guard.")
+            return None
+        from sgi.service.guard import Guard
+
+        return Guard(self.guard, on_error=self.guard_on_error)
 
     def _checked_judge(self) -> JudgeSpec | None:
         """Return the judge; None if there is none.

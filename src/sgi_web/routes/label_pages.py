@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from sgi.analysis.audit.audit import label_order
 from sgi.analysis.labelling import draw_chances, label_rows, labelling, middle_value
 from sgi.engine.stored_runs import read_run
 from sgi.io.write import csv_lines
@@ -20,7 +21,7 @@ from sgi.kernel.errors import UsageError
 from sgi.reporting.label_tables import label_lines, label_tables
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import labelled_rows, run_labels, store_label
-from sgi.store.label_consensus import DRAWN, HumanLabel, drawn_order, text_version
+from sgi.store.label_consensus import AUDIT, DRAWN, HumanLabel, drawn_order, text_version
 from sgi.store.run_queries import RunRecord
 from sgi_web.access import EDITOR, OWN_FORM
 from sgi_web.cached_views import compute_once
@@ -79,8 +80,8 @@ class QueueParameters(BaseModel):
 
     by: str = Field(
         "random",
-        description="`random`; `people:METRIC` draws uncertain rows of a metric more often; a metric: its "
-        "most uncertain rows come first.",
+        description="`random`; `audit:METRIC` alternates between the verdicts of a metric; `people:METRIC` "
+        "draws uncertain rows of a metric more often; a metric: its most uncertain rows come first.",
     )
     each: int = Field(1, ge=1, le=9, description="Number of people who label each row.")
     row: str = Field("", description="Show this row instead of the next one.")
@@ -197,10 +198,13 @@ def _next_row(
 
 
 def _metric_order(request: Request, record: RunRecord, by: str) -> NDArray[np.int64]:
-    """Return the positions of the rows, drawn by the uncertainty of a metric, or the most uncertain first."""
+    """Return the positions of the rows in the order for an audit, drawn by uncertainty, or by uncertainty."""
 
     def order() -> NDArray[np.int64]:
-        column = read_run(site_of(request).database, record).metric(by.removeprefix(DRAWN))
+        run = read_run(database, record)
+        if by.startswith(AUDIT):
+            return label_order(run.ids, run.metric(by.removeprefix(AUDIT)))
+        column = run.metric(by.removeprefix(DRAWN))
         if by.startswith(DRAWN):
             rows = compute_once(request, [record], "labelled rows", lambda: labelled_rows(database, record))
             return drawn_order(rows.ids, draw_chances(column))[0]

@@ -34,6 +34,7 @@ ARGUMENTS = {
     "study bench": ("--data", "rows.jsonl"),
     "judge rescore": ("one",),
     "serve": ("--otlp", "--port", "0"),
+    "audit": ("one",),
     "judge agree": ("one",),
     "judge calibrate": ("one", "--error-rate", "fpr=0.05"),
     "study card": ("one",),
@@ -107,7 +108,17 @@ def test_an_invalid_file_of_definitions_is_one_error(name, files, sgi):
 
 
 @pytest.mark.parametrize(
-    "name", ["judge agree", "judge calibrate", "study card", "compare", "runs plot", "study repeats", "show"]
+    "name",
+    [
+        "audit",
+        "judge agree",
+        "judge calibrate",
+        "study card",
+        "compare",
+        "runs plot",
+        "study repeats",
+        "show",
+    ],
 )
 def test_a_run_with_another_definition_is_refused(name, files, sgi):
     (files / "metrics.toml").write_text(FILE.replace("1950", "1951"))

@@ -15,7 +15,7 @@ from sgi_web.site import FREE_TRIES, TokenThrottle
 from support.web_server import form_key, serve_site, submit_form, visible_text, web_client
 
 HEADER = "X-Forwarded-User"
-FOR_READERS = {("POST", "/login"), ("POST", "/logout"), ("POST", "/api/v1/score")}
+FOR_READERS = {("POST", "/login"), ("POST", "/logout"), ("POST", "/api/v1/score"), ("POST", "/api/v1/guard")}
 """The only routes with a method other than GET that readers may use; they store nothing."""
 SAFE = {"GET", "HEAD", "OPTIONS"}
 

@@ -5,12 +5,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 
+import anyio
 import numpy as np
 import pytest
 
 from sgi.reporting.views.headline import scored_rows
 from sgi.store.run_queries import find_run
-from sgi_web.work_limits import ServerBusyError, SingleFlightCache, Throttle, size_of
+from sgi_web.work_limits import AsyncThrottle, ServerBusyError, SingleFlightCache, Throttle, size_of
 from support.web_server import wait_until
 
 
@@ -160,3 +161,29 @@ def test_nobody_waits_for_ever_and_a_failure_gives_the_turn_back():
             1 / 0  # noqa: B018 - it raises
     with throttle.acquire():
         assert throttle._queue._value == 4
+
+
+def test_coroutines_over_the_limits_are_refused_and_the_others_run_in_turn():
+    throttle, done, refused = AsyncThrottle(at_once=2, max_waiting=3), [], []
+    running, most = 0, 0
+
+    async def work(number):
+        nonlocal running, most
+        try:
+            async with throttle.acquire():
+                running += 1
+                most = max(most, running)
+                await anyio.sleep(0.01)
+                running -= 1
+                done.append(number)
+        except ServerBusyError:
+            refused.append(number)
+
+    async def all_at_once():
+        async with anyio.create_task_group() as group:
+            for number in range(7):
+                group.start_soon(work, number)
+        await work(7)
+
+    anyio.run(all_at_once)
+    assert (sorted(done), refused, most) == ([0, 1, 2, 3, 4, 7], [5, 6], 2)

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
+from scipy.stats import beta, binom
 
 from sgi.stats.conformal import (
     FLAGS_NOTHING,
     clearing_threshold,
     conformal_threshold,
+    highest_share,
     length_thresholds,
     one_row_per_cluster,
     rows_needed,
@@ -183,3 +184,10 @@ def test_a_rate_lies_between_0_and_1(rate):
 def test_rows_that_make_no_sense_are_refused(scores, lengths, bins, words):
     with pytest.raises(ValueError, match=words):
         length_thresholds(scores, lengths, 0.05, bins=bins)
+
+
+@pytest.mark.parametrize(("count", "n"), [(0, 1), (0, 59), (3, 20), (19, 20), (499, 5000)])
+@pytest.mark.parametrize("tail", [0.05, 1e-4])
+def test_the_highest_share_is_a_quantile_of_beta(count, n, tail):
+    assert highest_share(count, n, tail) == pytest.approx(beta.ppf(1 - tail, count + 1, n - count))
+    assert highest_share(n, n, tail) == 1

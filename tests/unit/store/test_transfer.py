@@ -66,6 +66,8 @@ def fill(database):
             for run in ("r1", "gone")
         ]
         insert_rows(connection, schema.gates, looks)
+        audit = ("0b", "ab12", encode_text(HOSTILE), "gone", "NEED", encode_json({HOSTILE: 1}), "2026-01-01")
+        insert_rows(connection, schema.audits, [audit])
         label = (encode_text(HOSTILE), "q1", "0f", "Ada", None, encode_text(HOSTILE), False, "2026-01-01")
         insert_rows(connection, schema.human_labels, [label])
         notes = [("0a", encode_text(HOSTILE), "2026-01-01T00:00:00", encode_text(HOSTILE))]
@@ -116,7 +118,7 @@ def test_the_file_is_lines_of_json_that_say_what_they_are(exported):
     lines = [json.loads(line) for line in exported.read_bytes().splitlines()]
     assert lines[0] == {"sgi_database": 1, "schema": SCHEMA_VERSION}
     assert lines[-1] == {"rows": len(lines) - 2}
-    not_exported = {"leases", "run_changes", "run_views", "run_columns", "search_indexes"}
+    not_exported = {"leases", "run_changes", "run_views", "search_indexes"}
     assert {line[0] for line in lines[1:-1]} == set(schema.metadata.tables) - not_exported
 
 

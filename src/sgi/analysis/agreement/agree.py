@@ -243,10 +243,16 @@ def _label_name(label: float | str | None, kind: LabelKind) -> str:
     return f"{label:g}" if isinstance(label, float) else str(label)
 
 
+def default_threshold(column: MetricColumn) -> float | None:
+    """Return the middle of the range of a metric from 0 to 1 or from 0 to 100; None for other ranges."""
+    return column.high / 2 if column.low == 0 and column.high in {1.0, _PERCENT} else None
+
+
 def _verdicts(data: _LabelledMetric, result: MetricAgreement, threshold: float | None) -> MetricAgreement:
     column, truth, both = data.column, data.truth, data.both
-    high = column.high if column.low == 0 and column.high in {1.0, _PERCENT} else None
-    threshold = high / 2 if threshold is None and high is not None else threshold
+    middle = default_threshold(column)
+    high = None if middle is None else column.high
+    threshold = middle if threshold is None else threshold
     if threshold is None:
         return replace(
             result, reason="its range is not 0 to 1, so there is no default threshold; give `threshold`"

@@ -212,19 +212,20 @@ def gate(
 
 def look_of(run: Run, rule: Rule | Check) -> Look | None:
     """Return the metric, with the rows, and the side of a rule or check; None if the run lacks the metric."""
-    name, statistic = split_statistic(rule.name if isinstance(rule, Rule) else rule.metric)
-    metric = _metric_of(run, name)
+    metric, statistic = metric_of(run, rule)
     if metric is None:
         return None
     rows = f"{rule.where}: " if rule.where else ""
     return rows + (metric if statistic == MEAN else f"{metric}.{statistic}"), rule.side
 
 
-def _metric_of(run: Run, name: str) -> str | None:
+def metric_of(run: Run, rule: Rule | Check) -> tuple[str | None, str]:
+    """Return the metric of a rule or check, None if the run lacks it, and the statistic of its values."""
+    name, statistic = split_statistic(rule.name if isinstance(rule, Rule) else rule.metric)
     try:
-        return run.metric(name).metric
+        return run.metric(name).metric, statistic
     except UnknownNameError:
-        return None
+        return None, statistic
 
 
 @dataclass(frozen=True)
@@ -309,7 +310,7 @@ def _require_known(rules: tuple[Rule, ...], run: Run, against: Run | None) -> No
 
 def _check_ranges(rules: tuple[Rule, ...], run: Run) -> None:
     for rule in rules:
-        metric = _metric_of(run, rule.metric)
+        metric, _ = metric_of(run, rule)
         if metric is not None:
             column = with_range(run.metrics[metric])
             check_range(rule, column.low, column.high)
@@ -341,7 +342,7 @@ def _comparison(against: Run, run: Run, policy: Policy) -> Comparison | UsageErr
 
 def _notes(run: Run, rules: tuple[Rule, ...]) -> Iterator[str]:
     """Yield notes on assumptions."""
-    names = dict.fromkeys(filter(None, (_metric_of(run, rule.metric) for rule in rules)))
+    names = dict.fromkeys(filter(None, (metric_of(run, rule)[0] for rule in rules)))
     yield from ratio_notes(with_range(run.metrics[name]) for name in names)
     yield from run.statistics_notes()
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
-from sgi.analysis.gate.gate import gate, look_of
+from sgi.analysis.audit.audited_means import audit_notes, audited_means
+from sgi.analysis.gate.gate import gate, look_of, metric_of
 from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import StoreError
 from sgi.kernel.signature import canonical_json, digest
 from sgi.store.run_history import earlier_looks, record_gate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from sgi.analysis.audit.audited_means import AuditedMean
     from sgi.analysis.gate.gate import GateReport, Options
     from sgi.analysis.gate.rules import Rule
     from sgi.engine.run import Run
@@ -26,18 +29,25 @@ def gate_stored_run(
     record: RunRecord,
     rules: str | Path | Rule | Sequence[str | Path | Rule],
     against: RunRecord | None = None,
+    *,
+    require_audit: bool = False,
     **options: Unpack[Options],
 ) -> tuple[GateReport, list[str]]:
-    """Gate a stored run, record the gate in the database, and return notes on the number of gates.
+    """Gate a stored run, record the gate, and return notes on audits and on the number of gates.
 
-    The arguments are as in `gate`; the database holds both runs.
+    The arguments are as in `gate`; the database holds both runs. With ``require_audit``, a rule on a metric
+    with a judge fails unless an audit certifies the judge.
     """
     base = None if against is None else read_run(database, against)
     run = read_run(database, record)
     questions = questions_key(run)
     earlier = earlier_looks(database, questions, record.id)
     report = gate(run, rules, against=base, earlier=earlier, **options)
-    notes = _look_notes(report)
+    gated = {metric_of(run, check)[0] for check in report.checks}
+    audits = {mean.metric: mean for mean in audited_means(database, record) if mean.metric in gated}
+    if require_audit:
+        report = _require_audits(report, run, audits)
+    notes = [*audit_notes(tuple(audits.values())), *_look_notes(report)]
     if run.finished:
         pairs = ((look_of(run, check), check) for check in report.checks)
         rows = [(*look, check.rule, check.passed) for look, check in pairs if look is not None]
@@ -46,6 +56,18 @@ def gate_stored_run(
         except StoreError as error:
             notes.append(f"This gate is not counted: {error}")
     return report, notes
+
+
+def _require_audits(report: GateReport, run: Run, audits: Mapping[str, AuditedMean]) -> GateReport:
+    """Fail the checks of metrics whose judge no valid audit certifies."""
+    checks = []
+    for check in report.checks:
+        audit = audits.get(metric_of(run, check)[0] or "")
+        if audit is not None and audit.judge and not audit.trusted:
+            reason = "; ".join(filter(None, [audit.says.rstrip("."), check.reason]))
+            check = replace(check, passed=False, reason=reason)  # noqa: PLW2901 - one of the fields changes
+        checks.append(check)
+    return replace(report, checks=tuple(checks))
 
 
 def _look_notes(report: GateReport) -> list[str]:

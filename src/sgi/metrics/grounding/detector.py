@@ -164,7 +164,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         usable = [number for number, reason in enumerate(reasons) if not reason]
         for number, row in zip(usable, _analysed(rows), strict=True):
             entailment = self._entailment(row.analysis, features) if self.nli else None
-            values[number], details[number] = _score_row(row, entailment)
+            values[number], details[number] = score_row(row, entailment)
         undefined = {
             reason: np.array([reason == other for other in reasons], dtype=np.bool_)
             for reason in dict.fromkeys(filter(None, reasons))
@@ -176,7 +176,8 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         return ResponseEntailment.of(analysis, features.entailments, self.entailment_profile, band)
 
 
-def _score_row(row: PreparedRow, entailment: ResponseEntailment | None) -> tuple[float, dict[str, JsonValue]]:
+def score_row(row: PreparedRow, entailment: ResponseEntailment | None) -> tuple[float, dict[str, JsonValue]]:
+    """Return the score of a row that has no ``reason``, and its evidence map."""
     analysis = row.analysis
     each = sentence_signals(analysis)
     whole = _whole(analysis, each)
@@ -196,6 +197,13 @@ def _score_row(row: PreparedRow, entailment: ResponseEntailment | None) -> tuple
     if entailment is not None:
         entailment.add_to(evidence_map)
     return value, evidence_map
+
+
+def row_log_odds(row: PreparedRow) -> float:
+    """Return the log odds of the score of a row that has no ``reason``, without evidence map and model."""
+    logistic = grounding_model().logistic
+    parts = logistic.contributions(table([signals_of(row.analysis)]))
+    return float(parts.sum() + logistic.intercept)
 
 
 def _whole(analysis: ResponseAnalysis, each: Sequence[Signals | None]) -> Signals:

@@ -34,10 +34,13 @@ class Passages:
     Attributes:
         texts: the passages that are not blank.
         positions: index of each of these passages in the contexts.
+        english: the texts as read by the rules of English, by which languages are told apart; () if
+            ``texts`` are.
     """
 
     texts: tuple[PlainText, ...]
     positions: tuple[int, ...]
+    english: tuple[PlainText, ...] = ()
 
     @classmethod
     def of(cls, contexts: Iterable[str]) -> Passages:
@@ -48,7 +51,8 @@ class Passages:
 
     def in_language(self, code: str) -> Passages:
         """Return the same passages, for analysis by the rules of another language."""
-        return Passages(tuple(_in_language(plain, code) for plain in self.texts), self.positions)
+        english = self.english or self.texts
+        return Passages(tuple(_in_language(plain, code) for plain in english), self.positions, english)
 
     @cached_property
     def index(self) -> PassageIndex:
@@ -58,7 +62,7 @@ class Passages:
     def forget(self) -> None:
         """Drop the index and the cached analysis of the texts; they need much more memory than the texts."""
         self.__dict__.pop("index", None)
-        for plain in self.texts:
+        for plain in (*self.texts, *self.english):
             AnalysedText.of(plain.text).results.clear()
 
 
@@ -92,7 +96,7 @@ class PreparedRow:
         unmarked = remove_markers(sample.response, ids=sample.context_ids)
         response = _in_language(_normalized(unmarked, len(sample.response)), ENGLISH)
         language = choose_language(
-            response.text, [_in_language(passage, ENGLISH).text for passage in source.texts]
+            response.text, [passage.text for passage in source.english or source.texts]
         )
         if source.texts and language.code != language_of(source.texts[0].text).code:
             source = source.in_language(language.code)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import orjson
 
+from sgi.analysis.audit.audited_means import audited_means
 from sgi.analysis.changes import MetricChange, metric_changes
 from sgi.engine.review import FINDING, FINDINGS_FIRST
 from sgi.engine.stored_runs import read_run
@@ -39,6 +40,7 @@ from sgi.store.view_cache import MANY_ROWS, load_view, save_view
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from sgi.analysis.audit.audited_means import AuditedMean
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.kernel.protocols import Usage
     from sgi.reporting.views.headline import Headline, ScoredRows
@@ -63,7 +65,7 @@ _STORED = (
 """The views that need all rows."""
 _PARTS = (
     *("headline", "distributions", "plane", "groups", "correlation", "scatter", "disagreement", "worst"),
-    *("labelled", "reasons", "usage", "diagnosis", "earlier"),
+    *("labelled", "audits", "reasons", "usage", "diagnosis", "earlier"),
 )
 
 
@@ -167,6 +169,12 @@ class RunView:
     def usage(self) -> Mapping[str, Usage]:
         """The usage of each judge."""
         return run_usage(self._database, self.record.id)
+
+    @cached_property
+    def audits(self) -> tuple[AuditedMean, ...]:
+        """The metrics that have an audit, with their corrected means, and the judges without one."""
+        means = audited_means(self._database, self.record)
+        return means if any(mean.verdict for mean in means) else ()
 
     @cached_property
     def earlier(self) -> Earlier | None:

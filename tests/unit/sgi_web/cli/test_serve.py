@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.input_limits import size_in_bytes
 from sgi.store.database import open_database
 from sgi_web.cli.serve import _open_socket
+from support.guards import fitted_guard
 
 PROXY = ("--trusted-proxy", "127.0.0.1", "--identity-header", "X-User")
 
@@ -85,6 +87,49 @@ def test_a_judge_that_cannot_be_used_is_an_error_before_it_serves(sgi, tmp_path,
     assert (result.code, result.out) == (2, "")
     assert message in " ".join(result.err.split())
     assert list(tmp_path.iterdir()) == []
+
+
+def _changed(text):
+    return text.replace('"asked": 0.05', '"asked": 0.06')
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (None, "guard.json: cannot be read: No such file or directory. `sgi guard fit"),
+        (lambda text: text[:99], "guard.json: is not JSON"),
+        (lambda _: "{}", "guard.json: the file is not a guard"),
+        (_changed, "guard.json: the file was changed since it was fitted"),
+    ],
+    ids=["missing", "cut off", "another file", "changed"],
+)
+def test_an_invalid_guard_file_is_an_error_before_it_serves(sgi, tmp_path, change, message):
+    if change is not None:
+        (tmp_path / "guard.json").write_text(change(fitted_guard().to_json()))
+    before = [*tmp_path.iterdir()]
+    result = sgi("serve", "--guard", "guard.json")
+    assert (result.code, result.out) == (2, "")
+    assert message in " ".join(result.err.split())
+    assert [*tmp_path.iterdir()] == before
+
+
+def test_what_happens_on_errors_needs_a_guard(sgi):
+    result = sgi("serve", "--guard-on-error", "allow")
+    assert (result.code, result.out) == (2, "")
+    assert "--guard-on-error needs --guard" in result.err
+
+
+def test_the_guard_of_a_file_checks_answers(tmp_path):
+    (tmp_path / "guard.json").write_text(fitted_guard().to_json())
+    with _served(tmp_path, "--guard", "guard.json", "--guard-on-error", "allow") as (process, address):
+        body = b'{"contexts": [], "response": "It is 3 km long."}'
+        headers = {"Content-Type": "application/json"}
+        asked = urllib.request.Request(f"{address}api/v1/guard", data=body, headers=headers)
+        verdict = json.loads(urllib.request.urlopen(asked, timeout=60).read())
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert (verdict["blocked"], bool(verdict["error"])) == (False, True)
+    assert f"Checking answers at {address}api/v1/guard." in err
 
 
 @pytest.mark.slow

@@ -1,0 +1,1 @@
+"""Says whether a judge may be trusted and may decide a gate: labels, probes for bias, and drift."""
