@@ -13,7 +13,7 @@ from reference_pages.data import ENVIRONMENT, exit_codes
 from reference_pages.json_output import json_link
 from reference_pages.markdown import block, code, page, table, text
 
-from sgi.cli.commands import ALSO, EVERYDAY, GROUPS
+from sgi.cli.commands import ALSO, EVERYDAY, GROUPS, MEMBERS
 from sgi.cli.main import app
 
 if TYPE_CHECKING:
@@ -48,14 +48,15 @@ _EXAMPLES = re.compile(r"^Examples?:\n", re.MULTILINE)
 
 
 def command_pages() -> dict[str, str]:
-    """Return the page of the commands, and one for each group, by path."""
+    """Return the page of the commands, and one for each group of several, by path."""
     root = typer.main.get_command(app)
     top = dict(getattr(root, "commands", {}))
     own = {*EVERYDAY, *ALSO, *GROUPS}
+    small = [name for name in GROUPS if len(MEMBERS[name]) == 1]
     plugins = [name for name, command in top.items() if name not in own and not command.hidden]
-    shown = [("sgi", root), *(_under(("sgi",), top[name]) for name in (*EVERYDAY, *ALSO, *plugins))]
+    shown = [("sgi", root), *(_under(("sgi",), top[name]) for name in (*EVERYDAY, *ALSO, *small, *plugins))]
     pages = {"commands.md": _page("Commands", _HEAD, shown)}
-    for name, words in GROUPS.items():
+    for name, words in ((name, words) for name, words in GROUPS.items() if name not in small):
         pages[f"commands-{name}.md"] = _page(f"Commands: sgi {name}", words, [_under(("sgi",), top[name])])
     return pages
 

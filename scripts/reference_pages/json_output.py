@@ -23,6 +23,7 @@ _FIRST_SCREEN = {
     "headline": "the sentence that begins the first screen",
     "evidence": "what was measured about these flags, as sentences",
     "to_check": "the answers to check, worst first, with the reason of each",
+    "audits": "by metric with a judge or an audit, its verdict and the corrected share of good answers",
 }
 _COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "sgi run": (
