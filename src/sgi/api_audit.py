@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 2000
 """Maximum number of rows, drawn at random, from which probes choose theirs."""
+_NOT_STORED = "This audit is not stored: the run does not record what computed the metric."
+_OTHER_JUDGE = "the judge that was asked, its prompts or models are not those of the run"
 
 
 def audit(
@@ -64,52 +66,64 @@ def audit(
     """
     from sgi.analysis.audit.audit import audit_labels, scorer_key
     from sgi.analysis.audit.probe_texts import PROBES
-    from sgi.store.audits import latest_audit, store_audit
+    from sgi.store.audits import audits_of, store_audit
 
     names = tuple(PROBES) if "all" in probes else tuple(probes)
     with open_given_runs((run,), None, db) as (database, (record,)):
         result, provenance = audit_labels(database, record, metric, labels, threshold=threshold)
-        if provenance is not None:
-            result = result.keeping(latest_audit(database, scorer_key(result.metric, provenance)))
         if names or since is not None:
             earlier = None if since is None else read_run(database, find_run(database, since))
-            run_tests = partial(_tests, read_run(database, record), result, names, earlier, judge, cache)
-            found, drift = run_outside_loop(run_tests)
+            scorer = None if provenance is None else scorer_key(result.metric, provenance)
+            task = _Tests(read_run(database, record), result, names, earlier, scorer)
+            found, drift = run_outside_loop(partial(task.run_all, judge, cache))
             result = replace(result, probes=found, drift=drift)
-        if provenance is not None:
+        if provenance is None:
+            return replace(result, notes=(*result.notes, _NOT_STORED))
+        result = result.after(audits_of(database, scorer_key(result.metric, provenance)))
+        if result.rows:
             store_audit(database, result.stored(provenance))
     return result
 
 
-async def _tests(
-    run: Run,
-    audit: Audit,
-    names: Sequence[str],
-    earlier: Run | None,
-    judge: JudgeLike | None,
-    cache: bool | Path,
-) -> tuple[tuple[Probe, ...], Drift | None]:
-    """Run the probes, and compare with an earlier run; what cannot be run is missing with a reason."""
-    from sgi.analysis.audit.drift import measure_drift
-    from sgi.analysis.audit.probes import run_probes
-    from sgi.analysis.audit.run_scorer import open_scorer_of_run
+@dataclass(frozen=True)
+class _Tests:
+    """The probes to run, and the earlier run to compare with; ``scorer`` is the key of the audited metric."""
 
-    column = with_range(run.metric(audit.metric))
-    rows = random_order(run.ids)[:_MOST_ROWS]
-    samples = () if run.read_samples is None else tuple(run.read_samples(rows.tolist()))
-    drift = None
-    async with open_scorer_of_run(run.record, audit.metric, judge, cache=cache) as score:
-        probes = await run_probes(
-            score,
-            samples,
-            threshold=audit.threshold,
-            higher_is_better=column.higher_is_better,
-            names=names,
-            clusters=run.clusters[rows],
-            width=column.width,
-        )
-        if earlier is not None:
-            drift = await measure_drift(
-                score, earlier, audit.metric, threshold=audit.threshold, provenance=score.provenance
+    run: Run
+    audit: Audit
+    names: Sequence[str]
+    earlier: Run | None
+    scorer: str | None
+
+    async def run_all(
+        self, judge: JudgeLike | None, cache: bool | Path
+    ) -> tuple[tuple[Probe, ...], Drift | None]:
+        """Return the results; what cannot be run is missing with a reason."""
+        from sgi.analysis.audit.audit import scorer_key
+        from sgi.analysis.audit.drift import Drift, measure_drift
+        from sgi.analysis.audit.probes import Probe, run_probes
+        from sgi.analysis.audit.run_scorer import open_scorer_of_run
+
+        run, metric, threshold = self.run, self.audit.metric, self.audit.threshold
+        column = with_range(run.metric(metric))
+        rows = random_order(run.ids)[:_MOST_ROWS]
+        samples = () if run.read_samples is None else tuple(run.read_samples(rows.tolist()))
+        async with open_scorer_of_run(run.record, metric, judge, cache=cache) as score:
+            if self.scorer not in {None, scorer_key(metric, score.provenance)}:
+                probes = tuple(Probe.missing(name, _OTHER_JUDGE) for name in self.names)
+                return probes, None if self.earlier is None else Drift.missing(_OTHER_JUDGE)
+            probes = await run_probes(
+                score,
+                samples,
+                threshold=threshold,
+                higher_is_better=column.higher_is_better,
+                names=self.names,
+                clusters=run.clusters[rows],
+                width=column.width,
             )
-    return probes, drift
+            if self.earlier is None:
+                return probes, None
+            how = score.provenance
+            return probes, await measure_drift(
+                score, self.earlier, metric, threshold=threshold, provenance=how
+            )

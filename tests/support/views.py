@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from sgi.analysis.audit.audited_means import AuditedMean
 from sgi.analysis.changes import MetricChange
 from sgi.analysis.compare import ChangedRow, Comparison, MetricComparison, MissingPairs
 from sgi.analysis.groups import Group
@@ -24,6 +25,7 @@ from sgi.reporting.views.run_view import Earlier, RunView
 from sgi.stats.calibration import Reliability
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
+from sgi.stats.judge_trust import CorrectedShare
 from sgi.stats.paired_tests import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
 from sgi.store.angle_plane import Plane, PlanePoint
@@ -191,6 +193,10 @@ def run_view(n: int = 120, **parts: Any) -> RunView:
     bins = Reliability((0.25, 0.75), (0.3, 0.7), (50, 58), "width")
     given: dict[str, Any] = {
         "record": head(n),
+        "audits": (
+            AuditedMean(HOSTILE_METRIC, HOSTILE, "TRUSTED", "", HOSTILE, 0.8125, CorrectedShare(0.71875)),
+            AuditedMean("bleu", HOSTILE, obstacle=HOSTILE),
+        ),
         "earlier": Earlier("r0", f"earlier {HOSTILE}", {"sgi": MetricChange(-0.1, "worse")}),
         "headline": headline(n),
         "distributions": (
@@ -227,7 +233,11 @@ def bare_view(n: int = 0, **parts: Any) -> RunView:
     nothing = Headline((), (), 0, 0, 0, 0, {}, {}, "Of 0 rows.")
     empty: dict[str, Any] = dict.fromkeys(("distributions", "groups", "worst", "labelled", "reasons"), ())
     missing: dict[str, Any] = dict.fromkeys(("earlier", "plane", "correlation", "scatter", "disagreement"))
-    given = {"record": head(n, name=None, tags=()), "headline": nothing, "usage": {}} | empty | missing
+    given = (
+        {"record": head(n, name=None, tags=()), "headline": nothing, "usage": {}, "audits": ()}
+        | empty
+        | missing
+    )
     return run_view(n, **{**given, **parts})
 
 

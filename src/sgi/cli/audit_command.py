@@ -12,6 +12,7 @@ from sgi.cli.option_values import stored_metrics
 from sgi.cli.run_options import Values, with_run_options
 from sgi.kernel.short_text import metric_label
 from sgi.reporting.terminal_style import style_of
+from sgi.store.label_consensus import PEOPLE
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ Threshold = Annotated[
     float | None,
     typer.Option(
         help="Scores of at least this value are a yes; if lower is better, scores of at most this value. "
-        "Default: 0.5."
+        "Default: the middle of the range, such as 0.5."
     ),
 ]
 Probes = Annotated[
@@ -88,7 +89,7 @@ def audit(
       sgi gate last "faithfulness>=0.8" --require-audit
     """
     from sgi import api
-    from sgi.analysis.audit.audit import rows_to_label
+    from sgi.analysis.audit.label_sample import rows_to_label
 
     (metric,) = stored_metrics([metric], define)
     result = api.audit(
@@ -105,7 +106,7 @@ def audit(
     rows = []
     if following:
         with open_runs(db, run) as (database, (record,)):
-            rows = rows_to_label(database, record, result, following)
+            rows = rows_to_label(database, record, result.metric, result.threshold, result.used, following)
     if as_json:
         following_rows = [{"id": name, "probability": chance} for name, chance in rows]
         print_json(result.to_dict() | ({"next": following_rows} if following else {}))
@@ -127,7 +128,11 @@ def _show(result: Audit) -> None:
 
     name = f"{one_line(metric_label(result.metric))} in {one_line(result.run)}: "
     style = style_of("passed" if result.verdict == "TRUSTED" else "failed")
-    print_lines([styled(name, (result.text, style)), one_line(result.reason, longest=800), ""])
+    labels = (
+        f"{result.counts.labelled:,} labels of {result.rows:,} questions, column {one_line(result.label)}; "
+        f"a verdict is yes {'from' if result.higher_is_better else 'up to'} {result.threshold:g}"
+    )
+    print_lines([styled(name, (result.text, style)), one_line(result.reason, longest=800), labels, ""])
     print_tables(audit_tables(result))
     says = [probe.says for probe in result.probes] + ([] if result.drift is None else [result.drift.says])
     print_lines(one_line(sentence, longest=400) for sentence in says)
@@ -135,8 +140,13 @@ def _show(result: Audit) -> None:
 
 def _following(result: Audit, rows: Sequence[tuple[str, float]]) -> Iterator[str]:
     """Yield how to get more labels, and the rows to label next."""
-    if result.verdict == "NEED" or rows:
-        page, name = f"/runs/{result.run_id}/labels", metric_label(result.metric)
-        yield f"Label the next rows: sgi serve, page {page}, order: for an audit of {one_line(name)}."
-    for name, chance in rows:
-        yield f"  {one_line(name)}  in the sample with probability {chance:.3f}"
+    if result.verdict != "NEED" and not rows:
+        return
+    if not result.left:
+        yield "Every question of this run has a label. Audit a larger run."
+        return
+    page, name = f"/runs/{result.run_id}/labels", one_line(metric_label(result.metric))
+    use = "" if result.label == PEOPLE else f" Then use --labels {PEOPLE}."
+    yield f"Label the next rows: sgi serve, page {page}, order: for an audit of {name}.{use}"
+    for row, chance in rows:
+        yield f"  {one_line(row)}  in the sample with probability {chance:.3f}"

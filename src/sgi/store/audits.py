@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from sgi.kernel.errors import StoreDamagedError
 from sgi.store import schema
 from sgi.store.bulk_rows import decode_text, encode_text
 from sgi.store.schema import now
@@ -16,6 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sgi.store.database import Database
+
+
+_PARTS: dict[str, type | tuple[type, ...]] = {
+    "run": str,
+    "label": str,
+    "threshold": (int, float),
+    "rows": int,
+    "share_yes": (int, float),
+    "counts": dict,
+    "trust": dict,
+    "used": dict,
+    "found": dict,
+}
+"""The parts of a body that are read again, with their types."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +69,21 @@ def store_audit(database: Database, audit: StoredAudit) -> None:
         connection.execute(sa.insert(schema.audits).values(values))
 
 
-def latest_audit(database: Database, scorer: str) -> StoredAudit | None:
-    """Return the newest audit of a scorer; None if there is none."""
+def audits_of(database: Database, scorer: str) -> list[StoredAudit]:
+    """Return the audits of a scorer, newest first.
+
+    Raises StoreDamagedError if one lacks a part: it was changed, or imported from a damaged file.
+    """
     table = schema.audits
     newest = sa.select(table).where(table.c.scorer == scorer)
-    newest = newest.order_by(table.c.created_at.desc(), table.c.id).limit(1)
     with database.reading() as connection:
-        row = connection.execute(newest).first()
-    if row is None:
-        return None
-    return StoredAudit(row.scorer, decode_text(row.metric), row.run, row.verdict, row.body, row.created_at)
+        rows = connection.execute(newest.order_by(table.c.created_at.desc(), table.c.id)).all()
+    for row in rows:
+        if not isinstance(row.body, dict) or any(
+            not isinstance(row.body.get(name), kind) for name, kind in _PARTS.items()
+        ):
+            raise StoreDamagedError(f"The audit {row.id} of {decode_text(row.metric)} is damaged.")
+    return [
+        StoredAudit(row.scorer, decode_text(row.metric), row.run, row.verdict, row.body, row.created_at)
+        for row in rows
+    ]

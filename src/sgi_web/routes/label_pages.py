@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sgi.analysis.audit.audit import label_order
+from sgi.analysis.audit.label_sample import label_order
 from sgi.analysis.labelling import draw_chances, label_rows, labelling, middle_value
 from sgi.engine.stored_runs import read_run
 from sgi.io.write import csv_lines
@@ -203,7 +203,7 @@ def _metric_order(request: Request, record: RunRecord, by: str) -> NDArray[np.in
     def order() -> NDArray[np.int64]:
         run = read_run(database, record)
         if by.startswith(AUDIT):
-            return label_order(run.ids, run.metric(by.removeprefix(AUDIT)))
+            return label_order(run, by.removeprefix(AUDIT))
         column = run.metric(by.removeprefix(DRAWN))
         if by.startswith(DRAWN):
             rows = compute_once(request, [record], "labelled rows", lambda: labelled_rows(database, record))

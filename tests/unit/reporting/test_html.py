@@ -127,6 +127,7 @@ def test_sections_stand_in_their_order(page: _Page) -> None:
         "Agreement between metrics",
         "All rows",
         "Metrics against labels",
+        "Means, corrected by an audit",
         "Rows without a value",
         "Judge usage and cost",
         "Row",

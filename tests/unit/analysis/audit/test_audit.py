@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from sgi import api
-from sgi.analysis.audit.audit import audit_labels, label_order, rows_to_label, says_yes
+from sgi.analysis.audit.audit import audit_labels, scorer_key
 from sgi.analysis.audit.audited_means import audited_means
+from sgi.analysis.audit.label_sample import label_order, question_rows, rows_to_label, says_yes
+from sgi.analysis.audit.probes import Probe
 from sgi.analysis.gate.looks import gate_stored_run
 from sgi.engine.stored_runs import read_run
-from sgi.kernel.errors import UsageError
-from sgi.store.audits import store_audit
+from sgi.kernel.errors import StoreDamagedError, UsageError
+from sgi.store import schema
+from sgi.store.audits import StoredAudit, audits_of, store_audit
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import store_label
 from sgi.store.label_consensus import HumanLabel, text_version
@@ -22,15 +28,17 @@ JUDGE = "openai:m,temperature=0.0,seed=0,max_tokens=4096@abcd1234"
 RULE = "faithfulness>=0.1"
 
 
-def judged(database, *, run="r1", rows=200, right=0.97, labels=60, judge=JUDGE, share=0.5):
+def judged(database, *, run="r1", rows=200, right=0.97, labels=60, judge=JUDGE, share=0.5, labelled=None):
     """A run of a judge that is right about this share of the answers, and which answers are good.
 
-    Of the rows, ``labels`` random ones have a label.
+    Of the rows, ``labels`` random ones have a label, or those of the slice ``labelled``.
     """
     generator = np.random.default_rng(3)
     good = generator.random(rows) < share
     says = np.where(generator.random(rows) < right, good, ~good)
     known = generator.permutation(rows) < labels
+    if labelled is not None:
+        known = np.isin(np.arange(rows), np.arange(rows)[labelled])
     changes = {
         row: {"question": f"{row}?", "label": bool(good[row]) if known[row] else None} for row in range(rows)
     }
@@ -49,15 +57,17 @@ def judged(database, *, run="r1", rows=200, right=0.97, labels=60, judge=JUDGE, 
 def audited(database, record, **options):
     """Audit a run, and store the audit."""
     audit, provenance = audit_labels(database, record, "faithfulness", **options)
+    audit = audit.after(audits_of(database, scorer_key("faithfulness", provenance)))
     store_audit(database, audit.stored(provenance))
     return audit
 
 
-def label_by_hand(database, record, names, good):
+def label_by_hand(database, record, names, good, *, skip=()):
     """Label rows as a person does; ``good`` is by the number of the row."""
     for name in names:
         sample = sample_evaluation(database, record, name).sample
-        label = HumanLabel(name, text_version(sample), "ada", bool(good[int(name[1:])]))
+        value = None if name in skip else bool(good[int(name[1:])])
+        label = HumanLabel(name, text_version(sample), "ada", value)
         store_label(database, record.dataset_name, label)
 
 
@@ -105,22 +115,24 @@ def test_a_row_without_a_value_is_left_out_and_named(database):
     )
     audit, _ = audit_labels(database, record, "faithfulness")
     assert audit.counts.labelled == 35
-    assert audit.notes[0].startswith("5 labelled rows have no value (35 ok, 5 missing)")
+    assert audit.notes[0] == "5 of 40 rows have no value and are left out (35 ok, 5 missing)."
 
 
 def test_labels_by_people_count_from_the_beginning_of_the_order(database):
     record, good = judged(database, labels=0)
     run = read_run(database, record)
-    order = [run.ids[row] for row in label_order(run.ids, run.metric("faithfulness"))]
-    yes = says_yes(run.metric("faithfulness"))
+    order = [run.ids[row] for row in label_order(run, "faithfulness")]
+    yes = says_yes(run.metric("faithfulness"), 0.5)
     assert abs(sum(yes[run.ids.index(name)] for name in order[:40]) - 20) <= 1
     nothing, _ = audit_labels(database, record, "faithfulness", "people")
-    assert [name for name, _ in rows_to_label(database, record, nothing, 40)] == order[:40]
+    assert [
+        name for name, _ in rows_to_label(database, record, "faithfulness", 0.5, nothing.used, 40)
+    ] == order[:40]
     label_by_hand(database, record, order[:40], good)
     label_by_hand(database, record, order[-3:], good)  # chosen for another reason
     audit = audited(database, record, label="people")
     assert audit.counts.labelled == 40
-    ((name, chance), *_) = rows_to_label(database, record, audit, 10)
+    ((name, chance), *_) = rows_to_label(database, record, "faithfulness", 0.5, audit.used, 10)
     part = yes == yes[run.ids.index(name)]
     assert name == order[40]
     assert chance == pytest.approx(25 / part.sum(), abs=2 / part.sum())
@@ -128,6 +140,9 @@ def test_labels_by_people_count_from_the_beginning_of_the_order(database):
 
 def test_columns_that_are_no_random_sample_are_refused(database):
     record, _ = judged(database)
+    for threshold in (float("nan"), 7):
+        with pytest.raises(UsageError, match="not in the range"):
+            audit_labels(database, record, "faithfulness", threshold=threshold)
     for label in ("people-all", "people:faithfulness"):
         with pytest.raises(UsageError, match="not a random sample"):
             audit_labels(database, record, "faithfulness", label)
@@ -173,7 +188,7 @@ def test_an_untrusted_judge_fails_a_gate_that_requires_an_audit(database):
 def test_an_audit_ends_when_its_labels_change_or_its_run_is_deleted(database):
     record, good = judged(database, labels=0)
     run = read_run(database, record)
-    names = [run.ids[row] for row in label_order(run.ids, run.metric("faithfulness"))[:60]]
+    names = [run.ids[row] for row in label_order(run, "faithfulness")[:60]]
     label_by_hand(database, record, names, good)
     assert audited(database, record, label="people").verdict == "TRUSTED"
     later, _ = judged(database, run="r2", labels=0)
@@ -188,7 +203,7 @@ def test_an_audit_ends_when_its_labels_change_or_its_run_is_deleted(database):
 def test_the_first_verdict_is_kept_while_its_labels_are(database):
     record, good = judged(database, labels=0, right=0.85)
     run = read_run(database, record)
-    order = [run.ids[row] for row in label_order(run.ids, run.metric("faithfulness"))]
+    order = [run.ids[row] for row in label_order(run, "faithfulness")]
     verdicts = []
     for count in range(10, 130, 4):
         label_by_hand(database, record, order[max(0, count - 4) : count] if verdicts else order[:count], good)
@@ -208,3 +223,95 @@ def test_the_python_api_stores_the_audit(database, tmp_path):
     assert audit.to_dict()["verdict"] == "TRUSTED"
     assert api.gate(record.id, RULE, require_audit=True, db=database.shown).passed
     assert audited_means(database, record)[0].to_dict()["trusted"]
+
+
+def test_one_row_of_each_question_is_chosen_before_any_label(database):
+    generator = np.random.default_rng(5)
+    says = generator.random(600) < 0.93
+    good = np.where(generator.random(600) < 0.9, says, ~says)
+    changes = {row: {"question": f"{row % 40}?", "label": None} for row in range(600)}
+    record = labelled_run(
+        database,
+        "faithfulness",
+        rows=600,
+        run_signature=signature(judge=JUDGE),
+        changes=changes,
+        values=says.astype(float).tolist(),
+    )
+    run = read_run(database, record)
+    rows = question_rows(run, run.metric("faithfulness").ok)
+    order = [run.ids[row] for row in label_order(run, "faithfulness")]
+    assert len(order) == rows.sum() == 40
+    label_by_hand(database, record, run.ids[::7], good)
+    before = audit_labels(database, record, "faithfulness", "people")[0]
+    label_by_hand(database, record, order, good)
+    after = audit_labels(database, record, "faithfulness", "people")[0]
+    assert before.share_yes == after.share_yes == says[rows].mean()
+    assert after.counts.labelled == 40
+
+
+def test_skipped_rows_rule_out_trust(database):
+    record, good = judged(database, labels=0, right=0.8)
+    run = read_run(database, record)
+    order = [run.ids[row] for row in label_order(run, "faithfulness")][:100]
+    yes = says_yes(run.metric("faithfulness"), 0.5)
+    wrong = [name for name in order if yes[run.ids.index(name)] != good[int(name[1:])]]
+    label_by_hand(database, record, order, good, skip=wrong)
+    audit = audited(database, record, label="people")
+    assert (audit.trust.verdict, audit.verdict) == ("TRUSTED", "NEED")
+    assert audit.text == "NEED A RANDOM SAMPLE OF LABELS"
+    assert "hard to decide" in audit.reason
+
+
+@pytest.mark.parametrize("rows", [slice(60), slice(140, None)])
+def test_the_first_or_last_rows_are_no_random_sample(database, rows):
+    record, _ = judged(database, labelled=rows)
+    audit = audited(database, record)
+    assert (audit.trust.verdict, audit.verdict) == ("TRUSTED", "NEED")
+    assert "first or last 60" in audit.reason
+
+
+def test_a_bias_is_remembered_until_its_probe_finds_nothing(database):
+    record, _ = judged(database)
+    audit, provenance = audit_labels(database, record, "faithfulness")
+    key = scorer_key("faithfulness", provenance)
+    biased = replace(audit, probes=(Probe("length", "ok", flagged=True, says="Padding raises the score."),))
+    store_audit(database, biased.stored(provenance))
+    later = audit.after(audits_of(database, key))
+    assert (later.verdict, later.reason) == ("NOT TRUSTED", "Padding raises the score.")
+    store_audit(database, later.stored(provenance))
+    unclear = replace(audit, probes=(Probe.missing("length", "offline"),)).after(audits_of(database, key))
+    assert unclear.verdict == "NOT TRUSTED"
+    cleared = replace(audit, probes=(Probe("length", "ok"),)).after(audits_of(database, key))
+    assert cleared.verdict == "TRUSTED"
+
+
+def test_one_audit_that_says_no_decides_and_one_without_labels_does_not(database):
+    good_run, _ = judged(database)
+    audited(database, good_run)
+    bad_run, _ = judged(database, run="r2", right=0.5, labels=120)
+    empty, _ = judged(database, run="r3", labels=0)
+    audited(database, empty, label="people")
+    assert audited_means(database, empty)[0].trusted
+    audited(database, bad_run)
+    audited(database, good_run)
+    assert audited_means(database, empty)[0].verdict == "NOT TRUSTED"
+    delete_run(database, "r2")
+    assert audited_means(database, empty)[0].trusted
+
+
+def test_a_run_that_does_not_record_its_judge_fails_a_gate_that_requires_an_audit(database):
+    record, _ = judged(database, judge=JUDGE)
+    with database.writing() as connection:
+        connection.execute(sa.update(schema.run_metrics).values(provenance=None))
+    report, _ = gate_stored_run(database, record, RULE, require_audit=True)
+    assert (report.passed, "does not record its judge" in report.checks[0].reason) == (False, True)
+
+
+def test_a_damaged_audit_is_an_error_with_its_id(database):
+    record, _ = judged(database)
+    _, provenance = audit_labels(database, record, "faithfulness")
+    key = scorer_key("faithfulness", provenance)
+    store_audit(database, StoredAudit(key, "faithfulness", "r1", "TRUSTED", {"counts": "many"}))
+    with pytest.raises(StoreDamagedError, match="of faithfulness is damaged"):
+        audited_means(database, record)
