@@ -159,6 +159,10 @@ class _Block:
     rows: list[list[str]] = field(default_factory=list)
 
 
+_ITEM = "\0"
+"""Begins an item of a list of HTML."""
+
+
 class _Html(HTMLParser):
     """Collects headings, paragraphs, lists and tables; scripts, styles and navigation are left out."""
 
@@ -185,7 +189,7 @@ class _Html(HTMLParser):
         elif self._table is not None:
             self._open_cell(self._table.rows, tag)
         elif tag == "li":
-            self.blocks[-1].parts.append("\n")
+            self.blocks[-1].parts.append(_ITEM)
         elif tag == "code":
             self.handle_data("`")
         elif tag in self.BLOCKS:
@@ -214,7 +218,7 @@ class _Html(HTMLParser):
         if self._ignored:
             return
         if self._table is None:
-            self.blocks[-1].parts.append(data)
+            self.blocks[-1].parts.append(data.replace(_ITEM, " "))
         elif self._table.rows and self._table.rows[-1]:
             self._table.rows[-1][-1] += data
 
@@ -234,7 +238,7 @@ def _read_html(path: Path, name: str, encoding: str | None) -> Iterator[Passage]
     numbers = count()
     for block in parser.blocks:
         rows = tuple(tuple(squeezed(cell) for cell in row) for row in block.rows if any(row))
-        lines = tuple(filter(None, map(squeezed, "".join(block.parts).split("\n\n"))))
+        lines = tuple(filter(None, map(squeezed, "".join(block.parts).split(_ITEM))))
         text = "\n".join(" | ".join(row) for row in rows) if rows else squeezed("\n".join(lines))
         if not text:
             continue

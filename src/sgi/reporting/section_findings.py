@@ -103,8 +103,9 @@ def labels_finding(metrics: Sequence[LabelMetrics]) -> str:
 
 
 def audits_finding(means: Sequence[AuditedMean]) -> str:
-    """Return how many of the metrics an audit certifies."""
-    return f"{sum(mean.trusted for mean in means):,} of {len(means):,} trusted"
+    """Return the verdict on each metric, of the first ones."""
+    verdicts = [f"{short(mean.metric)}: {mean.verdict or 'no valid audit'}" for mean in means[:_MEANS]]
+    return ", ".join(verdicts)
 
 
 def reasons_finding(reasons: Sequence[Reason]) -> str:

@@ -52,6 +52,14 @@ def test_html_tables_lists_and_definitions(tmp_path):
     assert (body.headings, body.text) == (("What is a hull?",), "The body of a ship.")
 
 
+@pytest.mark.parametrize("between", ["", "\n", "\n\n"])
+def test_items_of_html_lists_are_apart_whatever_is_between_them(tmp_path, between):
+    items = between.join(f"<li>{each}</li>" for each in ("Open the\n\nvalve.", "Press <b>the</b> button."))
+    steps, needs = passages_of(tmp_path, "a.html", f"<ol>{items}</ol><ul>{between}{items}{between}</ul>")
+    assert steps.steps == needs.items == ("Open the valve.", "Press the button.")
+    assert steps.text == "Open the valve. Press the button."
+
+
 def test_html_uses_the_declared_encoding(tmp_path):
     text = '<meta charset="iso-8859-1"><p>Café</p>'.encode("latin-1")
     assert passages_of(tmp_path, "a.html", text)[0].text == "Café"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 
@@ -9,10 +10,13 @@ import anyio
 import numpy as np
 import pytest
 
+from sgi.analysis.audit.audit import audit_labels
+from sgi.analysis.audit.label_sample import label_order
 from sgi.analysis.labelling import labelling
 from sgi.api import agree
 from sgi.engine.run_options import RunOptions
 from sgi.engine.runner import start_run
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import UsageError
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import run_labels, store_label
@@ -63,6 +67,22 @@ def test_uncertain_rows_come_first(client, site):
     next_page = _post(client, record.id, first | {"answer": "yes"})
     assert _form(next_page.text.split("<main", 1)[1])["by"] == name
     assert client.get("/runs/after/label", params={"by": "no_such_metric"}).status_code == 400
+
+
+def test_the_order_for_an_audit_alternates_between_the_verdicts(client, site):
+    record = find_run(site.database, "after")
+    run = read_run(site.database, record)
+    name = next(metric for metric, column in run.metrics.items() if column.in_unit_range)
+    assert f'value="audit:{name}"' in html.unescape(client.get("/runs/after/labels").text)
+    page = client.get("/runs/after/label", params={"by": f"audit:{name}"}).text
+    seen = []
+    for _ in range(12):
+        form = _form(page.split("<main", 1)[1])
+        seen.append(form["row"])
+        page = _post(client, record.id, form | {"answer": "yes"}).text
+    assert seen == [run.ids[row] for row in label_order(run, name)[:12]]
+    audit = audit_labels(site.database, record, name, "people")[0]
+    assert (audit.counts.labelled, set(audit.used)) == (12, set(seen))
 
 
 def test_rows_drawn_by_uncertainty_have_a_probability_and_weight_the_means(client, site, tmp_path):
