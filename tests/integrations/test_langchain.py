@@ -407,6 +407,7 @@ def test_the_guard_reads_the_usual_names(guard, given):
     assert step.invoke(given) == WITHDRAWN
     assert list(step.stream(given))[-1] == WITHDRAWN
     assert step.batch([given, given]) == [WITHDRAWN] * 2
+    assert guard.counts.errors == 0  # without the passages, each would be an error
 
 
 @pytest.mark.parametrize("given", [{"question": "", "context": TOWER}, TRUE, {"answer": 3}], ids=repr)

@@ -70,6 +70,9 @@ def fit(
     from sgi.service.guard_file import fit_guard
 
     check_place(out)
+    for data in (good, bad):
+        if data is not None and out.exists() and Path(data).exists() and out.samefile(data):
+            raise UsageError(f"-o {out} is the file of answers.", hint="Name another file with -o.")
     with progress(quiet=quiet) as listener:
         fitted = fit_guard(
             good, bad, max_false_alarms=max_false_alarms, bad_share=bad_share, listener=listener, **values

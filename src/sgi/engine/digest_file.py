@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -11,11 +13,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError, computed_field
 
 from sgi.kernel.errors import UsageError
 from sgi.kernel.parsing import read_json
+from sgi.kernel.short_text import quote
 from sgi.kernel.signature import canonical_json, digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_MAX_PLACE = 80
 FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
@@ -57,14 +61,14 @@ class DigestFile(BaseModel):
         """
         if isinstance(value, cls):
             return value
-        if isinstance(value, (str, Path)):
+        if isinstance(value, (str, PathLike)):
             content = read_json(Path(value), error=UsageError, hint=f"`{cls.MADE_BY}` makes one.")
             return cls._of_content(content, str(value))
         return cls._of_content(value, f"the {cls.KIND}")
 
     @classmethod
     def _of_content(cls, content: Any, place: str) -> Self:
-        if not isinstance(content, dict) or "format" not in content:
+        if not isinstance(content, Mapping) or "format" not in content:
             raise UsageError(f"{place}: the file is not a {cls.KIND}.", hint=f"`{cls.MADE_BY}` makes one.")
         if content["format"] != cls.FORMAT:
             shown = f"format {content['format']!r:.20}; this version reads format {cls.FORMAT}"
@@ -90,6 +94,6 @@ class DigestFile(BaseModel):
 
 def _faults(errors: ValidationError, most: int = 3) -> Iterator[str]:
     for fault in errors.errors(include_url=False, include_input=False, include_context=False)[:most]:
-        place = ".".join(map(str, fault["loc"]))
+        place = quote(".".join(map(str, fault["loc"])), _MAX_PLACE)
         problem = fault["msg"].removeprefix("Value error, ")
         yield f"{place}: {problem}" if place else problem

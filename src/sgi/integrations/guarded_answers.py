@@ -11,11 +11,13 @@ from anyio.from_thread import start_blocking_portal
 from sgi.kernel.errors import SgiError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 
     from sgi.kernel.guard_verdict import GuardVerdict
 
 T = TypeVar("T")
+
+_END = object()
 
 
 class AnswerBlockedError(SgiError):
@@ -30,14 +32,14 @@ class AnswerBlockedError(SgiError):
         self.verdict = verdict
 
 
-async def allowed_text(verdicts: AsyncIterable[GuardVerdict], fallback: str | None) -> AsyncGenerator[str]:
+async def allowed_text(verdicts: AsyncGenerator[GuardVerdict], fallback: str | None) -> AsyncGenerator[str]:
     """Yield the sentences that `Guard.stream` allows; if the answer is blocked, then the fallback.
 
     Raises:
         AnswerBlockedError: the answer is blocked, and the fallback is None.
     """
     blocked = None
-    async with aclosing(cast("AsyncGenerator[GuardVerdict]", verdicts)) as opened:
+    async with aclosing(verdicts) as opened:
         async for verdict in opened:
             if verdict.blocked:
                 blocked = verdict
@@ -53,8 +55,8 @@ def iterate(items: AsyncGenerator[T]) -> Iterator[T]:
     """Iterate over an asynchronous generator from synchronous code; its event loop has its own thread."""
     with start_blocking_portal() as portal:
         try:
-            while (item := portal.call(anext, items, None)) is not None:
-                yield item
+            while (item := portal.call(anext, items, _END)) is not _END:
+                yield cast("T", item)
         finally:
             portal.call(items.aclose)
 
@@ -62,5 +64,5 @@ def iterate(items: AsyncGenerator[T]) -> Iterator[T]:
 async def iterate_in_thread(items: Iterable[T]) -> AsyncIterator[T]:
     """Iterate over a synchronous iterable in threads, from asynchronous code."""
     iterator = iter(items)
-    while (item := await anyio.to_thread.run_sync(next, iterator, None)) is not None:
-        yield item
+    while (item := await anyio.to_thread.run_sync(next, iterator, _END)) is not _END:
+        yield cast("T", item)

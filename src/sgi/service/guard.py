@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
@@ -11,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import anyio
-import anyio.to_thread
+from pydantic import ValidationError
 
 from sgi.kernel.errors import UsageError
 from sgi.kernel.guard_verdict import GuardVerdict
@@ -23,7 +24,7 @@ from sgi.stats.traffic_monitor import TrafficMonitor
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping, Sequence
 
 T = TypeVar("T")
 
@@ -31,9 +32,9 @@ OnError = Literal["allow", "block"]
 """What happens to an answer that cannot be scored."""
 
 _MAX_QUOTED = 120
-_MAX_SHORT = 5000
-"""With so many words of passages, a sentence takes a few milliseconds: less than the change to a thread costs
-the event loop, which waits for Python's interpreter lock there."""
+_MAX_SHORT = 30_000
+"""With so many characters of passages, a sentence takes a few milliseconds: less than the change to a thread
+costs the event loop, which waits for Python's interpreter lock there."""
 _NAMES = {
     SCORE: "a score",
     ANSWER_WORDS: "a length in words",
@@ -88,7 +89,8 @@ class Guard:
     ) -> None:
         if on_error not in get_args(OnError):
             raise UsageError(f"`on_error` must be allow or block, not {on_error!r}.")
-        if timeout is not None and not timeout > 0:
+        given: object = timeout
+        if given is not None and not (isinstance(given, (int, float)) and given > 0):
             raise UsageError(f"`timeout` must be above 0 seconds, not {timeout!r}.")
         self.file = GuardFile.open(file)
         self.on_error = on_error
@@ -129,10 +131,17 @@ class Guard:
         """
         work = partial(read_answer, question, contexts, response)
         try:
-            answer = work() if self.timeout is None else self._pool.submit(work).result(self.timeout)
+            answer = work() if self.timeout is None else self._in_pool(work)
         except Exception as error:  # noqa: BLE001 - the caller chose what happens on any error
             return self._settle(None, _problem(error))
         return self._settle(answer, "")
+
+    def _in_pool(self, work: Callable[[], T]) -> T:
+        future = self._pool.submit(work)
+        try:
+            return future.result(self.timeout)
+        finally:
+            future.cancel()  # nobody waits for it any more
 
     async def acheck(self, question: str, contexts: Sequence[str], response: str) -> GuardVerdict:
         """Decide on a whole answer, like `check`, in a thread."""
@@ -140,8 +149,8 @@ class Guard:
         return self._settle(answer, problem)
 
     async def stream(
-        self, question: str, contexts: Sequence[str], chunks: AsyncIterable[str]
-    ) -> AsyncIterator[GuardVerdict]:
+        self, question: str, contexts: Sequence[str], chunks: AsyncIterable[str | None]
+    ) -> AsyncGenerator[GuardVerdict]:
         """Decide on each sentence of an answer as soon as the first word after it has arrived.
 
         The last verdict is that of the whole answer, and equals that of `check`: it is blocked if a sentence
@@ -150,10 +159,10 @@ class Guard:
         Args:
             question: the question; "" if there is none.
             contexts: the passages; they are analysed once.
-            chunks: the answer in pieces of any size.
+            chunks: the answer in pieces of any size; None is an empty piece.
         """
         answer, problem = await self._run(partial(StreamedAnswer, question, contexts))
-        is_short = answer is not None and answer.passage_words <= _MAX_SHORT
+        is_short = answer is not None and answer.passage_characters <= _MAX_SHORT
         number = 0
         async with aclosing(_sentences(answer or SentenceReader(), chunks)) as sentences:
             async for sentence in sentences:
@@ -183,7 +192,7 @@ class Guard:
             if is_short and self.timeout is None:
                 return work(), ""
             with anyio.fail_after(self.timeout):
-                return await anyio.to_thread.run_sync(work, abandon_on_cancel=True), ""
+                return await asyncio.wrap_future(self._pool.submit(work)), ""
         except Exception as error:  # noqa: BLE001 - the caller chose what happens on any error
             return None, _problem(error)
 
@@ -221,18 +230,25 @@ class Guard:
 
 
 async def _sentences(
-    reader: SentenceReader | StreamedAnswer, chunks: AsyncIterable[str]
+    reader: SentenceReader | StreamedAnswer, chunks: AsyncIterable[str | None]
 ) -> AsyncGenerator[str]:
-    async for chunk in chunks:
-        for sentence in reader.feed(chunk):
+    """Yield the sentences of an answer; if it is not read to its end, its source is closed."""
+    try:
+        async for chunk in chunks:
+            for sentence in reader.feed(chunk or ""):
+                yield sentence
+        for sentence in reader.feed(last=True):
             yield sentence
-    for sentence in reader.feed(last=True):
-        yield sentence
+    finally:
+        if (close := getattr(chunks, "aclose", None)) is not None:
+            await close()
 
 
 def _problem(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return "the time is over"
+    if isinstance(error, ValidationError):  # its text quotes the caller's object
+        return type(error).__name__
     return quote(f"{type(error).__name__}: {error}", _MAX_QUOTED)
 
 

@@ -7,16 +7,22 @@ from os import PathLike
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from sgi.engine.digest_file import FROZEN, DigestFile
 from sgi.engine.progress import Advanced, Finished, Started
 from sgi.io.dataset import open_dataset
 from sgi.kernel.errors import DataError, UsageError
-from sgi.kernel.short_text import short_repr
+from sgi.kernel.short_text import quote, short_repr
 from sgi.metrics.grounding.detector import Grounding
 from sgi.metrics.grounding.streaming import SENTENCE_MARGIN, StreamedAnswer, read_answer
-from sgi.stats.conformal import conformal_threshold, highest_share, one_row_per_cluster, rows_needed
+from sgi.stats.conformal import (
+    FLAGS_NOTHING,
+    conformal_threshold,
+    highest_share,
+    one_row_per_cluster,
+    rows_needed,
+)
 from sgi.stats.traffic_monitor import TrafficLimit, traffic_limits
 
 if TYPE_CHECKING:
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 """The probability, over draws of the good answers, that a promise holds."""
 
+_ROUNDING = 1e-9
 MIN_QUESTIONS = 10
 """The least number of questions with a good answer; ten promise 26 %."""
 
@@ -108,7 +115,7 @@ class GuardFile(DigestFile):
     metric: str
     version: Annotated[int, Field(ge=1)]
     margin: float
-    limit: Share
+    limit: Annotated[float, Field(gt=0, le=1)]
     promise: Share
     confidence: Annotated[float, Field(gt=0.5, lt=1)] = CONFIDENCE
     asked: Share
@@ -122,6 +129,16 @@ class GuardFile(DigestFile):
 
     __repr__ = short_repr
 
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        least = highest_share(0, self.questions, 1 - self.confidence)
+        if self.promise < least - _ROUNDING:
+            raise ValueError(f"{self.questions} questions can promise {least:.4f}, not {self.promise:g}")
+        for limit in self.traffic:
+            if limit.side not in SIDES.get(limit.value, ()):
+                raise ValueError(f"no test of traffic is {limit.side} a limit of {quote(limit.value, 40)}")
+        return self
+
     @classmethod
     def open(cls, value: object) -> Self:
         """Read a guard file that this version can use.
@@ -133,7 +150,7 @@ class GuardFile(DigestFile):
         spec = Grounding().spec
         fitted, used = (guard.metric, guard.version, guard.margin), (spec.name, spec.version, SENTENCE_MARGIN)
         if fitted != used:
-            found = f"version {guard.version} of {guard.metric}, margin {guard.margin:g}"
+            found = f"version {guard.version} of {quote(guard.metric, 80)}, margin {guard.margin:g}"
             message = f"The guard {guard.digest} was fitted with {found}; "
             ours = f"this is version {spec.version} of {spec.name}, margin {SENTENCE_MARGIN:g}"
             raise UsageError(f"{message}{ours}.", hint=cls.ANEW)
@@ -264,9 +281,10 @@ def fit_limit(scores: NDArray[np.float64], asked: float) -> tuple[float, float]:
         raise UsageError(message, hint=f"Give more good answers: {needed:,} promise {100 * asked:.3g} %.")
     top = float(claiming.max())
     finite = np.minimum(scores, 2.0)
-    if n < rows_needed(asked, CONFIDENCE):
+    limit = conformal_threshold(finite, asked, confidence=CONFIDENCE)
+    if limit == FLAGS_NOTHING:  # fewer than `rows_needed`, up to rounding
         return float(finite.min()), highest_share(0, n, 1 - CONFIDENCE)
-    return min(conformal_threshold(finite, asked, confidence=CONFIDENCE), top), asked
+    return min(limit, top), asked
 
 
 def _file_name(data: DataLike) -> str | None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MIN_TOKEN_LENGTH = 16
 TRACE_ID = "{trace_id}"
 """The part of the address of a trace that its id replaces."""
+_GUARD_SECONDS = 30.0
+"""After this time, the check of an answer is an error."""
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,100}")
 _MAX_GUIDE = 20_000
 _security, _pages, _judge, _guard = map(options.option_group, ("Security", "Pages", "Judge", "Guard"))
@@ -162,7 +164,7 @@ class SiteFlags:
             return None
         from sgi.service.guard import Guard
 
-        return Guard(self.guard, on_error=self.guard_on_error)
+        return Guard(self.guard, on_error=self.guard_on_error, timeout=_GUARD_SECONDS)
 
     def _checked_judge(self) -> JudgeSpec | None:
         """Return the judge; None if there is none.

@@ -84,3 +84,11 @@ def test_a_row_that_cannot_be_read_is_named(sgi, tmp_path, line, message):
     result = sgi("guard", "fit", "good.jsonl")
     assert result.code == 2
     assert message in result.err
+
+
+def test_the_file_of_answers_is_not_overwritten(sgi, tmp_path):
+    write_jsonl(tmp_path / "good.jsonl", good_rows(12))
+    before = (tmp_path / "good.jsonl").read_bytes()
+    refused = sgi("guard", "fit", "good.jsonl", "-o", "good.jsonl")
+    assert (refused.code, "is the file of answers" in refused.err) == (2, True)
+    assert (tmp_path / "good.jsonl").read_bytes() == before

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
+from types import MappingProxyType
 
 import anyio
 import pytest
 
 import sgi
 from sgi.kernel.errors import UsageError
-from sgi.metrics.grounding.streaming import SENTENCE_MARGIN
+from sgi.metrics.grounding.streaming import MAX_QUESTION, SENTENCE_MARGIN, StreamedAnswer
 from sgi.service import guard as guard_module
 from sgi.service.guard_file import GuardFile, fit_guard
 from support.guards import good_rows
@@ -272,3 +273,77 @@ def test_a_low_score_counts_more_than_a_problem_elsewhere(file, on_error):
     if on_error == "allow":
         assert (verdict.error, guard.counts.errors) == ("", 0)
         assert verdict.score == last.score < 0.5
+
+
+class Pieces:
+    """An answer in pieces, as a client of a model gives it."""
+
+    def __init__(self, *pieces):
+        self.pieces, self.closed = iter(pieces), False
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        try:
+            return next(self.pieces)
+        except StopIteration:
+            raise StopAsyncIteration from None
+
+    async def aclose(self):
+        self.closed = True
+
+
+def streamed_pieces(guard, pieces):
+    async def work():
+        return [each async for each in guard.stream("", PASSAGES, pieces)]
+
+    return anyio.run(work)
+
+
+def test_an_empty_piece_does_not_end_the_answer(guard):
+    verdicts = streamed_pieces(
+        guard, Pieces("The tower is 330 m tall. ", None, "It stands ", None, "in Paris.")
+    )
+    assert "".join(each.text for each in verdicts) == "The tower is 330 m tall. It stands in Paris."
+    assert not verdicts[-1].blocked
+
+
+def test_the_source_of_a_blocked_answer_is_closed(guard):
+    pieces = Pieces("It was sold to 40 Spanish investors. ", "It stands in Paris. ", "It is red.")
+    assert streamed_pieces(guard, pieces)[-1].blocked
+    assert pieces.closed
+
+
+def test_a_long_question_is_read_up_to_a_limit(guard):
+    answer = StreamedAnswer("word " * 100_000, PASSAGES)
+    assert len(answer._empty.sample.question) == MAX_QUESTION
+    assert guard.check("word " * 100_000, PASSAGES, GOOD) == guard.check("word " * 400, PASSAGES, GOOD)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"promise": 0.01}, "60 questions can promise 0.0487"),
+        ({"limit": 0.0}, "limit: Input should be greater than 0"),
+        (
+            {"traffic": ({"value": "to\x1bkens", "side": "below", "limit": 1.0, "share": 0.5},)},
+            "no test of traffic is below a limit of",
+        ),
+    ],
+)
+def test_a_file_that_promises_or_tests_what_is_not_possible_is_refused(file, changes, message):
+    content = json.loads(file.to_json()) | changes
+    with pytest.raises(UsageError, match=message) as raised:
+        sgi.Guard(content)
+    assert str(raised.value).isprintable()
+
+
+def test_a_path_of_another_type_and_a_mapping_are_read(file, tmp_path):
+    class Place:
+        def __fspath__(self):
+            return str(tmp_path / "guard.json")
+
+    (tmp_path / "guard.json").write_text(file.to_json())
+    content = MappingProxyType(json.loads(file.to_json()))
+    assert sgi.Guard(Place()).file == sgi.Guard(content).file == file

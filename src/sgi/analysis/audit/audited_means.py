@@ -101,7 +101,8 @@ def _audited(
         counts = LabelCounts(**body["counts"])
     except TypeError as error:
         raise StoreDamagedError(f"The audit of {body['run']} is damaged: {error}.") from error
-    name = f"{body['run']} ({counts.labelled:,} labels, {audit.created_at[:10]}, threshold {body['threshold']:g})"
+    facts = f"{counts.labelled:,} labels, {audit.created_at[:10]}, threshold {body['threshold']:g}"
+    name = f"{body['run']} ({facts})"
     column = run.metric(metric)
     rows = question_rows(run, column.ok)
     count = int(rows.sum())

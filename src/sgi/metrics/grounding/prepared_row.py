@@ -194,7 +194,7 @@ _ANSWER = re.compile(
     re.IGNORECASE,
 )
 _QUESTION = re.compile(
-    rf"(?:and |so |but |then )?(?P<verb>{_BE_OR_DO})(?:n['’]t)?\s+(?:not\s+)?(?P<rest>\S.{{0,2000}}?)[\s?]*",
+    rf"(?:and |so |but |then )?(?P<verb>{_BE_OR_DO})(?:n['’]t)?\s+(?:not\s+)?(?P<rest>\S.{{0,2000}})",
     re.IGNORECASE | re.DOTALL,
 )
 _WORD = re.compile(r"\S+")
@@ -220,7 +220,7 @@ def yes_no_statement(response: str, question: str) -> YesNoStatement | None:
     >>> yes_no_statement("No, in Oslo", "Was Ada Byron born in Paris?")
     """
     answer = _ANSWER.fullmatch(response)
-    asked = _QUESTION.fullmatch(question.strip()) if answer else None
+    asked = _QUESTION.fullmatch(_without_end(question)) if answer else None
     if answer is None or asked is None:
         return None
     rest = asked["rest"]
@@ -229,6 +229,14 @@ def yes_no_statement(response: str, question: str) -> YesNoStatement | None:
     statement = " ".join(filter(None, parts))
     denied = answer["no"] is not None
     return YesNoStatement(f"It is not so that {statement}" if denied else statement, denied)
+
+
+def _without_end(question: str) -> str:
+    """Return the question without blanks and question marks around it; a pattern would be slow on many."""
+    end = len(question)
+    while end and (question[end - 1] == "?" or question[end - 1].isspace()):
+        end -= 1
+    return question[:end].lstrip()
 
 
 def _subject_end(text: str) -> int:

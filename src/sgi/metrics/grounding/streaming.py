@@ -98,6 +98,10 @@ class SentenceReader:
         return spans[1][0] if len(spans) > 1 else 0
 
 
+MAX_QUESTION = 2000
+"""Characters of a question that are read, since it is read again with each sentence."""
+
+
 class StreamedAnswer:
     """An answer that arrives in pieces, with the lowest score so far.
 
@@ -119,7 +123,7 @@ class StreamedAnswer:
 
     def __init__(self, question: str, contexts: Sequence[str]) -> None:
         passages = (contexts,) if isinstance(contexts, str) else tuple(contexts)
-        sample = Sample(id="answer", question=question, contexts=passages)
+        sample = Sample(id="answer", question=question[:MAX_QUESTION], contexts=passages)
         self._empty = PreparedRow.of(sample)
         if self._empty.passages:
             self._empty.source.index  # noqa: B018 - computed here, once for all sentences
@@ -138,6 +142,11 @@ class StreamedAnswer:
     def passage_words(self) -> int:
         """The number of words of all passages."""
         return sum(len(text.split()) for text in self._empty.sample.contexts)
+
+    @property
+    def passage_characters(self) -> int:
+        """The number of characters of all passages."""
+        return sum(map(len, self._empty.sample.contexts))
 
     @property
     def text(self) -> str:
