@@ -42,8 +42,7 @@ _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _PUBLIC_PATHS = frozenset({"/login", "/healthz", "/readyz"})
 """Paths that need nobody."""
 _FOR_READERS = frozenset({"/logout", "/api/v1/score", "/api/v1/guard"})
-"""Paths with other methods that readers may use: they store nothing. What a guard checks counts for its test
-of traffic, whoever sends it."""
+"""Paths with other methods that readers may use: they store nothing; the guard only counts answers."""
 _AUTHORITY = re.compile(r"(?:[a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 """``host[:port]`` (RFC 9110, 7.2): names and addresses without escapes."""
 _log = logging.getLogger("sgi_web")

@@ -396,18 +396,19 @@ def test_the_fallback_replaces_a_blocked_answer_or_its_rest(guard, way):
 @pytest.mark.parametrize(
     "given",
     [
-        {"input": "", "documents": TOWER, "answer": AIMessage(FALSE)},
-        {"contexts": [TOWER[0].page_content], "response": FALSE},
-        {"context": TOWER[0].page_content, "output": FALSE},
+        lambda answer: {"input": "", "documents": TOWER, "answer": AIMessage(answer)},
+        lambda answer: {"contexts": [TOWER[0].page_content], "response": answer},
+        lambda answer: {"context": TOWER[0].page_content, "output": answer},
     ],
     ids=["documents and a message", "texts without a question", "one text"],
 )
 def test_the_guard_reads_the_usual_names(guard, given):
     step = GuardRunnable(guard, fallback=WITHDRAWN)
-    assert step.invoke(given) == WITHDRAWN
-    assert list(step.stream(given))[-1] == WITHDRAWN
-    assert step.batch([given, given]) == [WITHDRAWN] * 2
-    assert guard.counts.errors == 0  # without the passages, each would be an error
+    for answer, expected in ((FALSE, WITHDRAWN), (TRUE, TRUE)):
+        assert step.invoke(given(answer)) == expected
+        assert "".join(step.stream(given(answer))).endswith(expected)
+        assert step.batch([given(answer)] * 2) == [expected] * 2
+    assert guard.counts.errors == 0
 
 
 @pytest.mark.parametrize("given", [{"question": "", "context": TOWER}, TRUE, {"answer": 3}], ids=repr)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from sgi.service.guard_file import FittedGuard
 
+_OTHER_FILE = "Name another file with --out."
 _NAMED = 3
 """How many answers without a score are named."""
 
@@ -71,8 +72,10 @@ def fit(
 
     check_place(out)
     for data in (good, bad):
-        if data is not None and out.exists() and Path(data).exists() and out.samefile(data):
-            raise UsageError(f"-o {out} is the file of answers.", hint="Name another file with -o.")
+        if data is not None and out.exists() and data.exists() and out.samefile(data):
+            raise UsageError(
+                f"The guard would overwrite the answers in {one_line(str(data))}.", hint=_OTHER_FILE
+            )
     with progress(quiet=quiet) as listener:
         fitted = fit_guard(
             good, bad, max_false_alarms=max_false_alarms, bad_share=bad_share, listener=listener, **values

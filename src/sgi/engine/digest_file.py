@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from os import PathLike
+from os import PathLike, fsdecode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -13,13 +13,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError, computed_field
 
 from sgi.kernel.errors import UsageError
 from sgi.kernel.parsing import read_json
-from sgi.kernel.short_text import quote
+from sgi.kernel.short_text import quote, short
 from sgi.kernel.signature import canonical_json, digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MAX_PLACE = 80
 FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
@@ -62,8 +61,9 @@ class DigestFile(BaseModel):
         if isinstance(value, cls):
             return value
         if isinstance(value, (str, PathLike)):
-            content = read_json(Path(value), error=UsageError, hint=f"`{cls.MADE_BY}` makes one.")
-            return cls._of_content(content, str(value))
+            path = fsdecode(value)
+            content = read_json(Path(path), error=UsageError, hint=f"`{cls.MADE_BY}` makes one.")
+            return cls._of_content(content, path)
         return cls._of_content(value, f"the {cls.KIND}")
 
     @classmethod
@@ -71,7 +71,7 @@ class DigestFile(BaseModel):
         if not isinstance(content, Mapping) or "format" not in content:
             raise UsageError(f"{place}: the file is not a {cls.KIND}.", hint=f"`{cls.MADE_BY}` makes one.")
         if content["format"] != cls.FORMAT:
-            shown = f"format {content['format']!r:.20}; this version reads format {cls.FORMAT}"
+            shown = f"format {short(content['format']):.20}; this version reads format {cls.FORMAT}"
             raise UsageError(
                 f"{place}: the file has {shown}.",
                 hint=f"{cls.AGAIN}, or use the version of SGI that wrote the file.",
@@ -87,13 +87,13 @@ class DigestFile(BaseModel):
             message = f"{place}: the file has no digest, so SGI cannot check that it is unchanged."
             raise UsageError(message, hint=cls.ANEW)
         if content["digest"] != found.digest:
-            digests = f"its digest is {content['digest']!r:.20}, that of its content {found.digest!r}"
+            digests = f"its digest is {short(content['digest']):.20}, that of its content {found.digest!r}"
             raise UsageError(f"{place}: the file was changed since it was fitted: {digests}.", hint=cls.ANEW)
         return found
 
 
 def _faults(errors: ValidationError, most: int = 3) -> Iterator[str]:
     for fault in errors.errors(include_url=False, include_input=False, include_context=False)[:most]:
-        place = quote(".".join(map(str, fault["loc"])), _MAX_PLACE)
+        place = ".".join(quote(str(part), 60) for part in fault["loc"])  # names of a damaged file
         problem = fault["msg"].removeprefix("Value error, ")
         yield f"{place}: {problem}" if place else problem

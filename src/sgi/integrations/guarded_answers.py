@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import anyio
 import anyio.to_thread
 from anyio.from_thread import start_blocking_portal
 
 from sgi.kernel.errors import SgiError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncGenerator, Iterable, Iterator
 
     from sgi.kernel.guard_verdict import GuardVerdict
 
 T = TypeVar("T")
 
-_END = object()
+_END: Any = object()
 
 
 class AnswerBlockedError(SgiError):
@@ -56,13 +57,19 @@ def iterate(items: AsyncGenerator[T]) -> Iterator[T]:
     with start_blocking_portal() as portal:
         try:
             while (item := portal.call(anext, items, _END)) is not _END:
-                yield cast("T", item)
+                yield item
         finally:
             portal.call(items.aclose)
 
 
-async def iterate_in_thread(items: Iterable[T]) -> AsyncIterator[T]:
-    """Iterate over a synchronous iterable in threads, from asynchronous code."""
+async def iterate_in_thread(items: Iterable[T]) -> AsyncGenerator[T]:
+    """Iterate over a synchronous iterable in threads, from asynchronous code, and close it."""
     iterator = iter(items)
-    while (item := await anyio.to_thread.run_sync(next, iterator, _END)) is not _END:
-        yield cast("T", item)
+    try:
+        while (item := await anyio.to_thread.run_sync(next, iterator, _END)) is not _END:
+            yield item
+    finally:
+        close = getattr(items, "close", None) or getattr(iterator, "close", None)
+        if close is not None:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(close)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from os import PathLike
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from sgi.engine.digest_file import FROZEN, DigestFile
 from sgi.engine.progress import Advanced, Finished, Started
@@ -38,17 +38,28 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 """The probability, over draws of the good answers, that a promise holds."""
 
-_ROUNDING = 1e-9
 MIN_QUESTIONS = 10
 """The least number of questions with a good answer; ten promise 26 %."""
 
 SCORE, ANSWER_WORDS, PASSAGE_WORDS = "score", "answer words", "passage words"
-SIDES: Mapping[str, Sequence[Side]] = {
-    SCORE: ("below",),
-    ANSWER_WORDS: ("below", "above"),
-    PASSAGE_WORDS: ("below", "above"),
-}
 
+
+class Measured(NamedTuple):
+    """A value of each answer that the monitor tests: what answers "have", and the sides that count."""
+
+    text: str
+    sides: Sequence[Side]
+
+
+MEASURED: Mapping[str, Measured] = {
+    SCORE: Measured("a score", ("below",)),
+    ANSWER_WORDS: Measured("a length in words", ("below", "above")),
+    PASSAGE_WORDS: Measured("passages with a number of words", ("below", "above")),
+}
+SIDES: Mapping[str, Sequence[Side]] = {name: measured.sides for name, measured in MEASURED.items()}
+
+_MAX_QUOTED = 60
+_ROUNDING = 1e-9
 _NOT_BAD = "expected bad answers, found the label 1"
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -129,14 +140,22 @@ class GuardFile(DigestFile):
 
     __repr__ = short_repr
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        least = highest_share(0, self.questions, 1 - self.confidence)
-        if self.promise < least - _ROUNDING:
-            raise ValueError(f"{self.questions} questions can promise {least:.4f}, not {self.promise:g}")
-        for limit in self.traffic:
+    @field_validator("traffic")
+    @classmethod
+    def _check_traffic(cls, limits: tuple[TrafficLimit, ...]) -> tuple[TrafficLimit, ...]:
+        for limit in limits:
             if limit.side not in SIDES.get(limit.value, ()):
-                raise ValueError(f"no test of traffic is {limit.side} a limit of {quote(limit.value, 40)}")
+                message = (
+                    f"there is no test of values {limit.side} a limit of '{quote(limit.value, _MAX_QUOTED)}'"
+                )
+                raise ValueError(message)
+        return limits
+
+    @model_validator(mode="after")
+    def _check_promise(self) -> Self:
+        lowest = -math.expm1(math.log1p(-self.confidence) / self.questions)
+        if self.promise < lowest * (1 - _ROUNDING):
+            raise ValueError(f"{self.questions:,} questions cannot promise less than {lowest:.3g}")
         return self
 
     @classmethod
@@ -150,7 +169,7 @@ class GuardFile(DigestFile):
         spec = Grounding().spec
         fitted, used = (guard.metric, guard.version, guard.margin), (spec.name, spec.version, SENTENCE_MARGIN)
         if fitted != used:
-            found = f"version {guard.version} of {quote(guard.metric, 80)}, margin {guard.margin:g}"
+            found = f"version {guard.version} of {quote(guard.metric, _MAX_QUOTED)}, margin {guard.margin:g}"
             message = f"The guard {guard.digest} was fitted with {found}; "
             ours = f"this is version {spec.version} of {spec.name}, margin {SENTENCE_MARGIN:g}"
             raise UsageError(f"{message}{ours}.", hint=cls.ANEW)
@@ -218,32 +237,17 @@ def fit_guard(
         raise UsageError(f"The share of false alarms must be above 0 and below 1, not {max_false_alarms!r}.")
     if not 0 <= bad_share < 1:
         raise UsageError(f"The share of bad answers must be at least 0 and below 1, not {bad_share!r}.")
-    rows = list(open_dataset(good, columns=columns, encoding=encoding).samples())
-    others = [] if bad is None else list(open_dataset(bad, columns=columns, encoding=encoding).samples())
-    for row in others:
-        if row.label:
-            raise DataError(_NOT_BAD, file=_file_name(bad), sample_id=row.id, field="label")
-    accepted = [row for row in rows if row.label is not False]
-    rejected = [row for row in rows if row.label is False] + others
+    accepted, rejected = _labelled(good, bad, columns=columns, encoding=encoding)
     chosen, wrong = _one_each(accepted), _one_each(rejected)
     listener(Started("fit", len(chosen) + len(wrong)))
-    read, failures = _read(chosen, listener)
-    wrong_read, wrong_failures = _read(wrong, listener)
+    (read, failures), (wrong_read, wrong_failures) = _read(chosen, listener), _read(wrong, listener)
     listener(Finished("fit"))
     scores = _scores(read)
     limit, promise = fit_limit(scores, max_false_alarms)
-    caught = None
-    if wrong_read:
-        caught = CaughtShare.of(int((_scores(wrong_read) < limit).sum()), len(wrong_read))
-    values: dict[str, ArrayLike] = {
-        SCORE: np.minimum(scores, 2.0),  # finite; an answer that claims nothing is above all others
-        ANSWER_WORDS: [answer.words for answer in read],
-        PASSAGE_WORDS: [answer.passage_words for answer in read],
-    }
-    spec = Grounding().spec
+    caught = int((_scores(wrong_read) < limit).sum())
     guard = GuardFile(
-        metric=spec.name,
-        version=spec.version,
+        metric=Grounding.spec.name,
+        version=Grounding.spec.version,
         margin=SENTENCE_MARGIN,
         limit=limit,
         promise=promise,
@@ -252,11 +256,31 @@ def fit_guard(
         answers=len(accepted),
         silent=int(np.isinf(scores).sum()),
         left_out=len(failures),
-        caught=caught,
+        caught=CaughtShare.of(caught, len(wrong_read)) if wrong_read else None,
         bad_share=bad_share,
-        traffic=traffic_limits(values, SIDES, other_share=bad_share),
+        traffic=_traffic_limits(read, bad_share),
     )
     return FittedGuard(guard, (*failures, *wrong_failures))
+
+
+def _labelled(good: DataLike, bad: DataLike | None, **options: Any) -> tuple[list[Sample], list[Sample]]:
+    """Return the rows with good and with bad answers."""
+    rows = list(open_dataset(good, **options).samples())
+    others = [] if bad is None else list(open_dataset(bad, **options).samples())
+    for row in others:
+        if row.label:
+            raise DataError(_NOT_BAD, file=_file_name(bad), sample_id=row.id, field="label")
+    accepted = [row for row in rows if row.label is not False]
+    return accepted, [row for row in rows if row.label is False] + others
+
+
+def _traffic_limits(read: Sequence[StreamedAnswer], bad_share: float) -> tuple[TrafficLimit, ...]:
+    values: dict[str, ArrayLike] = {
+        SCORE: np.minimum(_scores(read), 2.0),  # finite; an answer that claims nothing is above all others
+        ANSWER_WORDS: [answer.words for answer in read],
+        PASSAGE_WORDS: [answer.passage_words for answer in read],
+    }
+    return traffic_limits(values, SIDES, other_share=bad_share)
 
 
 def _scores(read: Sequence[StreamedAnswer]) -> NDArray[np.float64]:
@@ -281,10 +305,10 @@ def fit_limit(scores: NDArray[np.float64], asked: float) -> tuple[float, float]:
         raise UsageError(message, hint=f"Give more good answers: {needed:,} promise {100 * asked:.3g} %.")
     top = float(claiming.max())
     finite = np.minimum(scores, 2.0)
-    limit = conformal_threshold(finite, asked, confidence=CONFIDENCE)
-    if limit == FLAGS_NOTHING:  # fewer than `rows_needed`, up to rounding
+    threshold = conformal_threshold(finite, asked, confidence=CONFIDENCE)
+    if threshold == FLAGS_NOTHING:
         return float(finite.min()), highest_share(0, n, 1 - CONFIDENCE)
-    return min(limit, top), asked
+    return min(threshold, top), asked
 
 
 def _file_name(data: DataLike) -> str | None:

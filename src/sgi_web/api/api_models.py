@@ -45,6 +45,9 @@ MAX_PASSAGES = 256
 MAX_ANSWER = 20_000
 """Maximum characters of an answer for the guard, which scores each sentence: 6 s with 20 long passages."""
 
+MAX_QUESTION = 2000
+"""Maximum characters of a question for the guard."""
+
 MAX_ID = 1000
 """Maximum characters of an id."""
 
@@ -173,7 +176,9 @@ class GuardRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    question: Text = Field("", description="The question; empty if there is none.")
+    question: Annotated[str, Field(max_length=MAX_QUESTION)] = Field(
+        "", description="The question; empty if there is none."
+    )
     contexts: Text | Texts = Field(description="The passages.")
     response: Annotated[str, Field(max_length=MAX_ANSWER)] = Field(description="The answer.")
 

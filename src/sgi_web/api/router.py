@@ -127,11 +127,15 @@ def _guard_of(request: Request) -> Guard:
     openapi_extra=_request_body(api_models.GuardRequest, _CHECKED),
 )
 async def check(request: Request, body: Body) -> Response:
-    """Decide whether an answer is blocked. It is counted, and its texts are not stored."""
+    """Decide whether an answer is blocked. It is counted, and its texts are not stored.
+
+    If the sender may edit, it is also tested as traffic, which can withdraw the promise for all clients.
+    """
     guard = _guard_of(request)
     given = read_model(body, api_models.GuardRequest)
+    is_traffic = request.state.person.may_edit
     async with request.app.state.guard_throttle.acquire():
-        verdict = await guard.acheck(given.question, given.contexts, given.response)
+        verdict = await guard.acheck(given.question, given.contexts, given.response, observe=is_traffic)
     return json_response({name: getattr(verdict, name) for name in api_models.GuardDecision.model_fields})
 
 

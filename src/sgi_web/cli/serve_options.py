@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 MIN_TOKEN_LENGTH = 16
 TRACE_ID = "{trace_id}"
 """The part of the address of a trace that its id replaces."""
-_GUARD_SECONDS = 30.0
-"""After this time, the check of an answer is an error."""
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,100}")
 _MAX_GUIDE = 20_000
+_GUARD_SECONDS = 30.0
+"""The time of the guard for an answer; the longest that a request may have takes about 6 s."""
+
 _security, _pages, _judge, _guard = map(options.option_group, ("Security", "Pages", "Judge", "Guard"))
 
 

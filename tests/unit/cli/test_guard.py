@@ -46,6 +46,18 @@ def test_strict_writes_no_file_with_another_rate(sgi, tmp_path):
     assert sgi("guard", "fit", "good.jsonl", "--strict", "--max-false-alarms", "0.1").code == 0
 
 
+def test_the_answers_are_not_overwritten(sgi, tmp_path):
+    for name in ("good.jsonl", "bad.jsonl"):
+        write_jsonl(tmp_path / name, rows(20))
+    before = (tmp_path / "good.jsonl").read_bytes()
+    (tmp_path / "link.json").symlink_to("good.jsonl")
+    for out in ("good.jsonl", "bad.jsonl", "link.json"):
+        result = sgi("guard", "fit", "good.jsonl", "--bad", "bad.jsonl", "-o", out)
+        assert result.code == 2
+        assert "would overwrite" in result.err
+    assert (tmp_path / "good.jsonl").read_bytes() == (tmp_path / "bad.jsonl").read_bytes() == before
+
+
 def test_bad_answers_of_both_places(sgi, tmp_path):
     bad = rows(5, response="It was sold to 40 Spaniards.", label=0)
     write_jsonl(tmp_path / "good.jsonl", [*rows(20), *({**row, "id": f"b{row['id']}"} for row in bad)])
@@ -84,11 +96,3 @@ def test_a_row_that_cannot_be_read_is_named(sgi, tmp_path, line, message):
     result = sgi("guard", "fit", "good.jsonl")
     assert result.code == 2
     assert message in result.err
-
-
-def test_the_file_of_answers_is_not_overwritten(sgi, tmp_path):
-    write_jsonl(tmp_path / "good.jsonl", good_rows(12))
-    before = (tmp_path / "good.jsonl").read_bytes()
-    refused = sgi("guard", "fit", "good.jsonl", "-o", "good.jsonl")
-    assert (refused.code, "is the file of answers" in refused.err) == (2, True)
-    assert (tmp_path / "good.jsonl").read_bytes() == before

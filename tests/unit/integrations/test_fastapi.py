@@ -1,11 +1,13 @@
 from typing import Annotated
 
+import anyio
 import pytest
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import JSONResponse
 from starlette.testclient import TestClient
 
 from sgi.integrations.fastapi import AnswerBlockedHTTPError, GuardDependency
+from sgi.integrations.guarded_answers import allowed_text, iterate_in_thread
 from support.guards import fitted_guard
 
 PASSAGES = ["The tower is 330 m tall. It stands in Paris."]
@@ -97,6 +99,26 @@ def test_a_stream_stops_before_the_blocked_sentence(client, guard, sent, wait):
     assert response.text == f"The tower is 330 m tall. {FALLBACK}"
     assert len(sent) < len(answer.split())
     assert (guard.counts.checked, guard.counts.blocked) == (1, 1)
+
+
+def test_a_sync_source_is_closed_after_a_block_and_none_does_not_end_it(guard):
+    closed = []
+
+    def pieces(*texts):
+        try:
+            yield from texts
+        finally:
+            closed.append(texts)
+
+    async def read(*texts):
+        verdicts = guard.stream("", PASSAGES, iterate_in_thread(pieces(*texts)))
+        return [text async for text in allowed_text(verdicts, FALLBACK)]
+
+    assert anyio.run(read, BAD, GOOD)[-1] == FALLBACK
+    assert "".join(anyio.run(read, f"{GOOD} ", None, GOOD)) == f"{GOOD} {GOOD}"
+    assert anyio.run(read, GOOD, 3, GOOD)[-1] == FALLBACK
+    assert closed == [(BAD, GOOD), (f"{GOOD} ", None, GOOD), (GOOD, 3, GOOD)]
+    assert guard.counts.errors == 1
 
 
 @pytest.mark.parametrize("wait", [False, True], ids=["iterable", "async iterable"])

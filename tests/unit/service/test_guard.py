@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from types import MappingProxyType
 
@@ -11,7 +12,7 @@ import pytest
 
 import sgi
 from sgi.kernel.errors import UsageError
-from sgi.metrics.grounding.streaming import MAX_QUESTION, SENTENCE_MARGIN, StreamedAnswer
+from sgi.metrics.grounding.streaming import SENTENCE_MARGIN, StreamedAnswer
 from sgi.service import guard as guard_module
 from sgi.service.guard_file import GuardFile, fit_guard
 from support.guards import good_rows
@@ -19,6 +20,9 @@ from support.guards import good_rows
 PASSAGES = ["The tower is 330 m tall. It stands in Paris, and Eiffel built it in 1889."]
 GOOD = "The tower is 330 m tall. It stands in Paris. Eiffel built it in 1889."
 BAD = "The tower is 330 m tall. It was sold to 40 Spanish investors. It stands in Paris."
+
+LIMIT = {"value": "score", "side": "below", "limit": 0.5, "share": 0.5}
+SECRET = {"key": "secret"}
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +144,111 @@ def test_a_timeout_is_an_error(file, monkeypatch):
     over.set()
 
 
+def test_threads_are_bounded_and_a_full_guard_is_an_error(file, monkeypatch):
+    over = threading.Event()
+    monkeypatch.setattr(guard_module, "read_answer", lambda *_: over.wait(60))
+    monkeypatch.setattr(guard_module, "_MOST_RUNNING", 2)
+    guard = sgi.Guard(file, timeout=0.05)
+    before = threading.active_count()
+    errors = [guard.check("", PASSAGES, GOOD).error for _ in range(3)]
+    assert threading.active_count() == before + 2
+    errors += [anyio.run(guard.acheck, "", PASSAGES, GOOD).error]
+    over.set()
+    assert errors == ["the time is over"] * 2 + ["too many checks are running"] * 2
+    while guard.check("", PASSAGES, GOOD).error == "too many checks are running":
+        pass
+
+
+def test_slow_and_foreign_texts_and_reasons_are_not_analysed_in_the_event_loop(guard, monkeypatch):
+    threads = {}
+
+    def note(name):
+        function = getattr(StreamedAnswer, name)
+
+        def noted(self, *args):
+            threads.setdefault(args and args[0], set()).add(threading.current_thread())
+            return function(self, *args)
+
+        monkeypatch.setattr(StreamedAnswer, name, noted)
+
+    note("support")
+    reasons = []
+    why = guard_module._why
+    monkeypatch.setattr(
+        guard_module, "_why", lambda *args: reasons.append(threading.current_thread()) or why(*args)
+    )
+    german = "Der Turm steht seit dem Jahr 1889 am Ufer der Seine und ist rot. "
+    streamed(guard, f"It is tall. {german}It is tall.", [*PASSAGES, GOOD])
+    main = {threading.main_thread()}
+    assert threads["It is tall. "] == main
+    assert not threads[german] & main
+    threads.clear()
+    streamed(guard, BAD, [*PASSAGES, "It is red. " * 5000])
+    assert not set.union(*threads.values()) & main
+    anyio.run(guard.acheck, "", PASSAGES, BAD)
+    assert len(reasons) >= 2
+    assert threading.main_thread() not in reasons[-2:]
+
+
+@pytest.mark.parametrize("on_error", ["allow", "block"])
+def test_a_piece_that_is_not_a_text_is_an_error(file, on_error):
+    guard = sgi.Guard(file, on_error=on_error)
+
+    async def chunks():
+        for piece in ("The tower is 330 m tall. It ", None, 3, "stands in Paris."):
+            yield piece
+
+    async def work():
+        return [each async for each in guard.stream("", PASSAGES, chunks())]
+
+    *sentences, last = anyio.run(work)
+    assert last.error == "a piece of the answer is not a text but int"
+    assert last.blocked == (on_error == "block")
+    text = "The tower is 330 m tall. " + ("" if last.blocked else "It stands in Paris.")
+    assert "".join(each.text for each in sentences) == text
+    assert guard.counts.errors == 1
+
+
+@pytest.mark.parametrize("name", ["aclose", "close"])
+def test_the_source_is_closed_after_a_block(guard, name):
+    closed = []
+
+    class Source:
+        def __init__(self):
+            self.pieces = iter([BAD, " It is red."])
+
+        def __aiter__(self):
+            return self
+
+        async def __anext__(self):
+            return next(self.pieces)
+
+    async def close(self):
+        closed.append(name)
+
+    setattr(Source, name, close)
+
+    async def work():
+        return [each async for each in guard.stream("", PASSAGES, Source())]
+
+    assert anyio.run(work)[-1].blocked
+    assert closed == [name]
+
+
+def test_answers_that_are_not_observed_are_counted_and_keep_the_promise(guard):
+    for _ in range(30):
+        guard.check("", PASSAGES, BAD, observe=False)
+    assert (guard.withdrawn, guard.counts.checked, guard.counts.blocked) == ("", 30, 30)
+
+
+@pytest.mark.parametrize("on_error", ["allow", "block"])
+def test_a_failing_monitor_is_an_error(file, on_error, monkeypatch):
+    guard = sgi.Guard(file, on_error=on_error)
+    monkeypatch.setattr(guard._monitor, "observe", lambda _: 1 / 0)
+    verdict = guard.check("", PASSAGES, GOOD)
+    assert (verdict.blocked, verdict.error) == (on_error == "block", "ZeroDivisionError: division by zero")
+
+
 def expect_error(guard, work, error, monkeypatch):
     monkeypatch.setattr(guard_module, "read_answer", work)
     monkeypatch.setattr(guard_module, "StreamedAnswer", work)
@@ -198,7 +307,9 @@ def test_threads_share_a_guard(guard):
     assert (guard.counts.checked, guard.counts.blocked) == (82, 41)
 
 
-@pytest.mark.parametrize("options", [{"on_error": "ignore"}, {"timeout": 0}, {"timeout": -1}])
+@pytest.mark.parametrize(
+    "options", [{"on_error": "ignore"}, {"timeout": 0}, {"timeout": -1}, {"timeout": "5"}, {"timeout": 1e300}]
+)
 def test_a_wrong_option_is_refused(file, options):
     with pytest.raises(UsageError, match=next(iter(options))):
         sgi.Guard(file, **options)
@@ -212,6 +323,12 @@ def test_a_wrong_option_is_refused(file, options):
         ({"digest": None}, "the file was changed since it was fitted"),
         ({"limit": 2}, "the file is not a guard: limit"),
         ({"more": 1}, "the file is not a guard: more"),
+        ({"no\x1b[31m" + "e" * 500: 1}, r"the file is not a guard: no \[31me{50,60}…: Extra"),
+        ({"promise": 0.04}, "60 questions cannot promise less than 0.0487"),
+        ({"promise": 0, "questions": 10**12}, "1,000,000,000,000 questions cannot promise less than 3e-12"),
+        ({"limit": 0}, "the file is not a guard: limit"),
+        ({"traffic": [LIMIT | {"value": "w\x1b" * 500}]}, "no test of values below a limit of 'w w [w ]*…'"),
+        ({"traffic": [LIMIT | {"side": "above"}]}, "no test of values above a limit of 'score'"),
     ],
 )
 def test_a_damaged_file_is_refused(file, tmp_path, change, message):
@@ -238,19 +355,35 @@ def test_a_file_for_another_metric_is_refused(file, change):
     assert "sgi guard fit" in error.value.hint
 
 
+def test_a_wrong_name_in_a_file_is_quoted_short(file):
+    other = GuardFile(**file.model_dump(exclude={"digest", "metric"}), metric="sgi\x1b" * 500)
+    with pytest.raises(UsageError) as error:
+        sgi.Guard(other)
+    assert len(str(error.value)) < 300
+    assert "\x1b" not in str(error.value)
+
+
 def test_a_file_is_read_as_it_was_written(file, tmp_path):
     path = tmp_path / "guard.json"
     path.write_text(file.to_json())
     assert sgi.Guard(path).file == sgi.Guard(json.loads(path.read_text())).file == file
 
+    class Place(os.PathLike):
+        def __fspath__(self):
+            return str(path)
+
+    assert sgi.Guard(Place()).file == sgi.Guard(MappingProxyType(file.model_dump(mode="json"))).file == file
+
 
 @pytest.mark.parametrize(
-    ("contexts", "response"), [(None, GOOD), ([None], GOOD), (PASSAGES, None), (3, GOOD), (PASSAGES, 3.5)]
+    ("contexts", "response"),
+    [(None, GOOD), ([None], GOOD), (PASSAGES, None), (3, GOOD), (PASSAGES, 3.5), ([SECRET], GOOD)],
 )
 def test_values_of_another_type_are_errors(guard, contexts, response):
     verdict = guard.check("", contexts, response)
     assert verdict.blocked
     assert verdict.error
+    assert "secret" not in verdict.error
 
 
 def test_one_text_is_one_passage(guard):
@@ -273,77 +406,3 @@ def test_a_low_score_counts_more_than_a_problem_elsewhere(file, on_error):
     if on_error == "allow":
         assert (verdict.error, guard.counts.errors) == ("", 0)
         assert verdict.score == last.score < 0.5
-
-
-class Pieces:
-    """An answer in pieces, as a client of a model gives it."""
-
-    def __init__(self, *pieces):
-        self.pieces, self.closed = iter(pieces), False
-
-    def __aiter__(self):
-        return self
-
-    async def __anext__(self):
-        try:
-            return next(self.pieces)
-        except StopIteration:
-            raise StopAsyncIteration from None
-
-    async def aclose(self):
-        self.closed = True
-
-
-def streamed_pieces(guard, pieces):
-    async def work():
-        return [each async for each in guard.stream("", PASSAGES, pieces)]
-
-    return anyio.run(work)
-
-
-def test_an_empty_piece_does_not_end_the_answer(guard):
-    verdicts = streamed_pieces(
-        guard, Pieces("The tower is 330 m tall. ", None, "It stands ", None, "in Paris.")
-    )
-    assert "".join(each.text for each in verdicts) == "The tower is 330 m tall. It stands in Paris."
-    assert not verdicts[-1].blocked
-
-
-def test_the_source_of_a_blocked_answer_is_closed(guard):
-    pieces = Pieces("It was sold to 40 Spanish investors. ", "It stands in Paris. ", "It is red.")
-    assert streamed_pieces(guard, pieces)[-1].blocked
-    assert pieces.closed
-
-
-def test_a_long_question_is_read_up_to_a_limit(guard):
-    answer = StreamedAnswer("word " * 100_000, PASSAGES)
-    assert len(answer._empty.sample.question) == MAX_QUESTION
-    assert guard.check("word " * 100_000, PASSAGES, GOOD) == guard.check("word " * 400, PASSAGES, GOOD)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"promise": 0.01}, "60 questions can promise 0.0487"),
-        ({"limit": 0.0}, "limit: Input should be greater than 0"),
-        (
-            {"traffic": ({"value": "to\x1bkens", "side": "below", "limit": 1.0, "share": 0.5},)},
-            "no test of traffic is below a limit of",
-        ),
-    ],
-)
-def test_a_file_that_promises_or_tests_what_is_not_possible_is_refused(file, changes, message):
-    content = json.loads(file.to_json()) | changes
-    with pytest.raises(UsageError, match=message) as raised:
-        sgi.Guard(content)
-    assert str(raised.value).isprintable()
-
-
-def test_a_path_of_another_type_and_a_mapping_are_read(file, tmp_path):
-    class Place:
-        def __fspath__(self):
-            return str(tmp_path / "guard.json")
-
-    (tmp_path / "guard.json").write_text(file.to_json())
-    content = MappingProxyType(json.loads(file.to_json()))
-    assert sgi.Guard(Place()).file == sgi.Guard(content).file == file

@@ -24,6 +24,15 @@ def test_the_promise(count, promise):
     assert limit == np.sort(scores)[rank - 1]
 
 
+def test_a_rate_at_the_edge_of_too_few_answers():
+    scores = np.linspace(0.5, 1, 10)
+    for share in (0.25886555089305224, np.nextafter(0.25886555089305224, 1), 0.2589):
+        limit, promised = fit_limit(scores, share)
+        assert limit == 0.5
+        assert promised == pytest.approx(share, abs=1e-4)
+    assert fit_guard(good_rows(10), max_false_alarms=0.25886555089305224).file.questions == 10
+
+
 def test_answers_without_claims_are_above_all_others():
     scores = np.array([0.5, *[0.9] * 11, *[math.inf] * 200])
     assert fit_limit(scores, 0.05)[0] == 0.9

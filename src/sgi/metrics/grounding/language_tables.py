@@ -31,7 +31,7 @@ class AnalysedText(str):
 
     __slots__ = ("language", "results")
 
-    results: dict[Callable[[str], Any], Any]
+    results: dict[object, Any]
     language: str
 
     @classmethod
@@ -43,6 +43,15 @@ class AnalysedText(str):
         wrapped.results = {}
         wrapped.language = language
         return wrapped
+
+    def in_language(self, code: str) -> AnalysedText:
+        """Return the text as one of another language; the same object each time."""
+        if code == self.language:
+            return self
+        if code not in self.results:
+            self.results[code] = AnalysedText.of(str(self), code)
+        found: AnalysedText = self.results[code]
+        return found
 
     def part(self, start: int, end: int) -> AnalysedText:
         """Return a part of the text, in the same language; a slice is a plain str, which is English."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +14,7 @@ from sgi.metrics.grounding.cells import with_bars
 from sgi.metrics.grounding.language_tables import ENGLISH, AnalysedText, language_of
 from sgi.metrics.grounding.normalize_unicode import PlainText, normalize_text
 from sgi.metrics.grounding.passage_index import PassageIndex
-from sgi.metrics.grounding.row_language import choose_language
+from sgi.metrics.grounding.row_language import PassageLanguages, choose_language
 from sgi.text.cited_text import remove_markers
 
 if TYPE_CHECKING:
@@ -34,25 +34,31 @@ class Passages:
     Attributes:
         texts: the passages that are not blank.
         positions: index of each of these passages in the contexts.
-        english: the texts as read by the rules of English, by which languages are told apart; () if
-            ``texts`` are.
+        languages: the languages of the texts.
+        versions: the same passages, for analysis by the rules of each language that a row needed.
     """
 
     texts: tuple[PlainText, ...]
     positions: tuple[int, ...]
-    english: tuple[PlainText, ...] = ()
+    languages: PassageLanguages
+    versions: dict[str, Passages] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, contexts: Iterable[str]) -> Passages:
         """Normalise the passages, for analysis by the rules of English."""
         plain = [normalize_text(with_bars(text)) for text in contexts]
         positions = tuple(at for at, text in enumerate(plain) if text.text.strip())
-        return cls(tuple(_in_language(plain[at], ENGLISH) for at in positions), positions)
+        texts = tuple(_in_language(plain[at], ENGLISH) for at in positions)
+        passages = cls(texts, positions, PassageLanguages([each.text for each in texts]))
+        passages.versions[ENGLISH] = passages
+        return passages
 
     def in_language(self, code: str) -> Passages:
-        """Return the same passages, for analysis by the rules of another language."""
-        english = self.english or self.texts
-        return Passages(tuple(_in_language(plain, code) for plain in english), self.positions, english)
+        """Return the same passages, for analysis by the rules of a language; the same object each time."""
+        if code not in self.versions:
+            texts = tuple(_in_language(plain, code) for plain in self.texts)
+            self.versions[code] = replace(self, texts=texts)
+        return self.versions[code]
 
     @cached_property
     def index(self) -> PassageIndex:
@@ -61,9 +67,11 @@ class Passages:
 
     def forget(self) -> None:
         """Drop the index and the cached analysis of the texts; they need much more memory than the texts."""
-        self.__dict__.pop("index", None)
-        for plain in (*self.texts, *self.english):
-            AnalysedText.of(plain.text).results.clear()
+        self.languages.forget()
+        for version in self.versions.values():
+            version.__dict__.pop("index", None)
+            for plain in version.texts:
+                AnalysedText.of(plain.text).results.clear()
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +81,8 @@ class PreparedRow:
     Attributes:
         response: the response without citation markers; for "yes" and "no", what it says about the question.
         source: the passages; consecutive rows with equal contexts and language share the object.
-        question: the question; "" if it is blank or part of ``response``.
+        question: the question; "" if it is blank or part of ``response``. Consecutive rows with the same
+            question and language share the object, with its cached analysis.
         has_markers: whether the original response has citation markers.
         language: the language by whose rules the row is read, or why the languages of the row do not fit.
         denied: whether the response is "no" to the question.
@@ -82,28 +91,24 @@ class PreparedRow:
     sample: Sample
     response: PlainText
     source: Passages
-    question: str
+    question: AnalysedText
     has_markers: bool
     language: RowLanguage
     denied: bool = False
 
     @classmethod
     def of(cls, sample: Sample, before: PreparedRow | None = None) -> PreparedRow:
-        """Normalise the texts of a row; rows with the contexts of the row ``before`` share its passages."""
+        """Normalise the texts of a row; equal contexts and questions are those of the row ``before``."""
         shared = before is not None and before.sample.contexts == sample.contexts
         source = before.source if before is not None and shared else Passages.of(sample.contexts)
-        question = normalize_text(sample.question).text.strip()
         unmarked = remove_markers(sample.response, ids=sample.context_ids)
         response = _in_language(_normalized(unmarked, len(sample.response)), ENGLISH)
-        language = choose_language(
-            response.text, [passage.text for passage in source.english or source.texts]
-        )
-        if source.texts and language.code != language_of(source.texts[0].text).code:
-            source = source.in_language(language.code)
+        language = choose_language(response.text, source.languages)
+        question = _question(sample.question, language.code, before)
         row = cls(
             sample,
             _in_language(response, language.code),
-            source,
+            source.in_language(language.code),
             question,
             unmarked.positions is not None,
             language,
@@ -112,7 +117,7 @@ class PreparedRow:
         if statement is None:
             return row
         claim = PlainText(statement.text, None, source=(0, len(sample.response)))
-        return replace(row, response=claim, question="", denied=statement.denied)
+        return replace(row, response=claim, question=AnalysedText.of(""), denied=statement.denied)
 
     @property
     def passages(self) -> tuple[PlainText, ...]:
@@ -171,6 +176,13 @@ class PreparedRow:
         return tuple(zip(starts, ends, strict=True))
 
 
+def _question(text: str, code: str, before: PreparedRow | None) -> AnalysedText:
+    """Return a question, normalised; that of the row before if it is the same, because it may be long."""
+    if before is not None and before.question and before.sample.question == text:
+        return before.question.in_language(code)
+    return AnalysedText.of(normalize_text(text).text.strip(), code)
+
+
 def _in_language(plain: PlainText, code: str) -> PlainText:
     """Return the text as one of this language; the same object, with its cached analysis, if it is one."""
     if isinstance(plain.text, AnalysedText) and plain.text.language == code:
@@ -188,15 +200,18 @@ def _normalized(unmarked: TextWithoutMarkers, length: int) -> PlainText:
 
 
 _BE_OR_DO = r"is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must"
+_IS_RIGHT = r"th(?:at|is)(?:\sis|['’]s)\s(?:correct|right|true)"
+_YES = rf"(?:yes|yeah|yep|yup|absolutely)(?:[\s,.!]{{1,5}}{_IS_RIGHT})?|correct|true|{_IS_RIGHT}"
 _ANSWER = re.compile(
-    r"\W{0,3}(?:(?P<yes>yes|yeah|yep|yup|correct|true)|(?P<no>no|nope|nah|incorrect|false))\b[\s,.!;:]{0,5}"
+    rf"\W{{0,3}}(?:(?P<yes>{_YES})|(?P<no>no|nope|nah|incorrect|false))\b[\s,.!;:]{{0,5}}"
     rf"(?:(?:it|he|she|they|that|this|there|these|those|we|you|i)\s(?:{_BE_OR_DO})(?:\s?not|n['’]t)?)?\W{{0,5}}",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(
-    rf"(?:and |so |but |then )?(?P<verb>{_BE_OR_DO})(?:n['’]t)?\s+(?:not\s+)?(?P<rest>\S.{{0,2000}})",
+    rf"(?:and |so |but |then )?(?P<verb>{_BE_OR_DO})(?:n['’]t)?\s+(?:not\s+)?(?P<rest>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_MAX_QUESTION = 2000  # characters
 _WORD = re.compile(r"\S+")
 _JOINS = frozenset(["and", "of", "the", "de", "van", "von", "&", "both"])
 
@@ -220,8 +235,10 @@ def yes_no_statement(response: str, question: str) -> YesNoStatement | None:
     >>> yes_no_statement("No, in Oslo", "Was Ada Byron born in Paris?")
     """
     answer = _ANSWER.fullmatch(response)
-    asked = _QUESTION.fullmatch(_without_end(question)) if answer else None
-    if answer is None or asked is None:
+    if answer is None or len(question) > _MAX_QUESTION:
+        return None
+    asked = _QUESTION.fullmatch(_without_end(question.strip()))
+    if asked is None:
         return None
     rest = asked["rest"]
     subject = rest[: _subject_end(rest)].rstrip()
@@ -232,11 +249,11 @@ def yes_no_statement(response: str, question: str) -> YesNoStatement | None:
 
 
 def _without_end(question: str) -> str:
-    """Return the question without blanks and question marks around it; a pattern would be slow on many."""
+    """Return a question without the marks and the space at its end; a pattern would need quadratic time."""
     end = len(question)
     while end and (question[end - 1] == "?" or question[end - 1].isspace()):
         end -= 1
-    return question[:end].lstrip()
+    return question[:end]
 
 
 def _subject_end(text: str) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.language_tables import CODES, ENGLISH, language_named, once_per_text
+from sgi.metrics.grounding.language_tables import CODES, ENGLISH, AnalysedText, language_named, once_per_text
 from sgi.metrics.grounding.words import split_words, word_parts
 from sgi.text.language import LANGUAGE_NAMES, has_other_letters, most_probable_language
 
@@ -26,7 +27,56 @@ class RowLanguage(NamedTuple):
     reason: str
 
 
-def choose_language(response: str, passages: Sequence[str]) -> RowLanguage:
+class PassageLanguages:
+    """The languages of passages, computed once for all responses."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+
+    def forget(self) -> None:
+        """Drop what was computed."""
+        for name in ("all_foreign", "_joined", "_sizes"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def all_foreign(self) -> bool:
+        """Whether no passage is English; those in doubt are judged together."""
+        # Asked first, because function words need no language model.
+        if any(_english_or_unknown(text) == ENGLISH and not is_foreign(text) for text in self.texts):
+            return False
+        if all(map(is_foreign, self.texts)):
+            return True
+        if any(_english_or_unknown(text) == ENGLISH for text in self.texts):
+            return False
+        return _is_foreign_together(self._joined)
+
+    def sizes(self, spoken: str) -> Counter[str]:
+        """Return the number of characters in each language; "" for passages too short to tell.
+
+        Passages that are all too short are read as English if a response in another language was ``spoken``
+        and they have more English words than words of that.
+        """
+        if set(self._sizes) == {""} and spoken in _OTHERS and _is_english(self._joined, spoken):
+            return Counter({ENGLISH: len(self._joined)})
+        return self._sizes
+
+    @cached_property
+    def _sizes(self) -> Counter[str]:
+        sizes: Counter[str] = Counter()
+        for text in self.texts:
+            sizes[_identify(text) if is_foreign(text) else _english_or_unknown(text)] += len(text)
+        if set(sizes) == {""} and _is_foreign_together(self._joined):
+            return Counter({_identify(self._joined): len(self._joined)})
+        if len(sizes) > 1:
+            del sizes[""]
+        return sizes
+
+    @cached_property
+    def _joined(self) -> AnalysedText:
+        return AnalysedText.of("\n".join(self.texts))
+
+
+def choose_language(response: str, passages: Sequence[str] | PassageLanguages) -> RowLanguage:
     """Choose the language of a row.
 
     A row is English unless the response or all passages are clearly in another language (`is_foreign`). The
@@ -39,9 +89,10 @@ def choose_language(response: str, passages: Sequence[str]) -> RowLanguage:
     'the response is in German, the passages in English; grounding needs one language'
     """
     spoken = _identify(response) if is_foreign(response) else ""
-    if not passages or (not spoken and not _all_foreign(passages)):
+    known = passages if isinstance(passages, PassageLanguages) else PassageLanguages(passages)
+    if not known.texts or (not spoken and not known.all_foreign):
         return RowLanguage(ENGLISH, "")
-    written = _passage_languages(passages, spoken)
+    written = known.sizes(spoken)
     if spoken:
         return _language_of_response(response, spoken, written)
     code = max(written, key=lambda one: written[one])
@@ -52,40 +103,13 @@ def choose_language(response: str, passages: Sequence[str]) -> RowLanguage:
     return RowLanguage(code, "")
 
 
-def _all_foreign(passages: Sequence[str]) -> bool:
-    """Return whether no passage is English; those in doubt are judged together."""
-    # Asked first, because function words need no language model.
-    if any(_english_or_unknown(text) == ENGLISH and not is_foreign(text) for text in passages):
-        return False
-    if all(map(is_foreign, passages)):
-        return True
-    if any(_english_or_unknown(text) == ENGLISH for text in passages):
-        return False
-    return _is_foreign_together("\n".join(passages))
-
-
+@once_per_text
 def _is_foreign_together(text: str) -> bool:
     """Return whether passages in doubt are foreign: by `is_foreign`, or by their function words."""
     if is_foreign(text):
         return True
     code = most_probable_language(text)[0]
     return code in _OTHERS and _share(text, code) >= _PROSE and not _is_english(text, code)
-
-
-def _passage_languages(passages: Sequence[str], spoken: str) -> Counter[str]:
-    """Return the number of characters in each language; "" for passages too short to tell."""
-    sizes: Counter[str] = Counter()
-    for text in passages:
-        sizes[_identify(text) if is_foreign(text) else _english_or_unknown(text)] += len(text)
-    if set(sizes) == {""}:
-        joined = "\n".join(passages)
-        if _is_foreign_together(joined):
-            return Counter({_identify(joined): len(joined)})
-        if spoken in _OTHERS and _is_english(joined, spoken):
-            return Counter({ENGLISH: len(joined)})
-    if len(sizes) > 1:
-        del sizes[""]
-    return sizes
 
 
 def _language_of_response(response: str, spoken: str, written: Counter[str]) -> RowLanguage:
@@ -171,13 +195,20 @@ def is_foreign(text: str) -> bool:
     >>> is_foreign("Ada Lovelace"), is_foreign("Der Turm steht seit 1889 am Ufer der Seine in Paris.")
     (False, True)
     """
+    if not may_be_foreign(text):
+        return False
+    if has_other_letters(text):
+        return True
+    language, sure = most_probable_language(text)
+    return bool(language != "en" and sure > _SURE)
+
+
+def may_be_foreign(text: str) -> bool:
+    """Return whether only a model can tell that a text is in English, or its letters are not Latin."""
     if has_other_letters(text):
         return True
     words = split_words(text)
     functional = 1 - words.content.mean() if len(words) else 1.0
     if len(words) < FEWEST_WORDS or functional >= _ENGLISH_SHARE:
         return False
-    if functional >= _SOME_SHARE and len(_SURELY_ENGLISH & words.vocabulary) >= _FEWEST_SURE:
-        return False
-    language, sure = most_probable_language(text)
-    return bool(language != "en" and sure > _SURE)
+    return functional < _SOME_SHARE or len(_SURELY_ENGLISH & words.vocabulary) < _FEWEST_SURE

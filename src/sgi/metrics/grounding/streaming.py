@@ -12,6 +12,7 @@ from sgi.kernel.sample import Sample
 from sgi.metrics.grounding.detector import row_log_odds, score_row
 from sgi.metrics.grounding.grounding_model import sigmoid
 from sgi.metrics.grounding.prepared_row import PreparedRow
+from sgi.metrics.grounding.row_language import may_be_foreign
 from sgi.text.tokenizers import sentence_spans
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ answers as the score of the whole answer does (docs/internals/results/guard.md).
 
 MAX_SENTENCE = 2000
 """The maximum number of characters of a sentence; a longer one is cut between two words."""
+
+_MAX_QUICK = 20_000  # characters of a sentence, the question and the passages
 
 _FINISHED_WORD, _LAST_WORD = re.compile(r"(?<!\S)\S+(?=\s)"), re.compile(r"(?<!\S)\S+")
 _GOES_ON = re.compile(r"[\w,]")
@@ -98,10 +101,6 @@ class SentenceReader:
         return spans[1][0] if len(spans) > 1 else 0
 
 
-MAX_QUESTION = 2000
-"""Characters of a question that are read, since it is read again with each sentence."""
-
-
 class StreamedAnswer:
     """An answer that arrives in pieces, with the lowest score so far.
 
@@ -123,10 +122,11 @@ class StreamedAnswer:
 
     def __init__(self, question: str, contexts: Sequence[str]) -> None:
         passages = (contexts,) if isinstance(contexts, str) else tuple(contexts)
-        sample = Sample(id="answer", question=question[:MAX_QUESTION], contexts=passages)
+        sample = Sample(id="answer", question=question, contexts=passages)
         self._empty = PreparedRow.of(sample)
         if self._empty.passages:
             self._empty.source.index  # noqa: B018 - computed here, once for all sentences
+        self._size = len(question) + sum(map(len, passages))
         self._reader = SentenceReader(self._empty.language.code)
         self._first: Support | None = None
         self.sentences: list[str] = []
@@ -144,11 +144,6 @@ class StreamedAnswer:
         return sum(len(text.split()) for text in self._empty.sample.contexts)
 
     @property
-    def passage_characters(self) -> int:
-        """The number of characters of all passages."""
-        return sum(map(len, self._empty.sample.contexts))
-
-    @property
     def text(self) -> str:
         """The sentences that were added, as one text."""
         return "".join(self.sentences)
@@ -160,14 +155,25 @@ class StreamedAnswer:
     def support(self, sentence: str) -> Support:
         """Score a sentence alone, with the margin; changes nothing, so that it can run in a thread.
 
-        A sentence in another language than the passages is scored with the answer before it, so that a
-        quotation is not an error.
+        A sentence in another language than the passages is scored with the end of the answer before it, so
+        that a quotation is not an error.
         """
         row = self._row(sentence)
         if row.language.reason and self.sentences:
-            row = self._row(self.text + sentence)
+            row = self._row(self._end() + sentence)
         found = _score(row)
         return found._replace(log_odds=found.log_odds + SENTENCE_MARGIN)
+
+    def is_quick(self, sentence: str) -> bool:
+        """Whether `support` takes at most about 10 ms: short texts, and no model of languages."""
+        return len(sentence) + self._size <= _MAX_QUICK and not may_be_foreign(sentence)
+
+    def _end(self) -> str:
+        """Return the last sentences, of at most `MAX_SENTENCE` characters: all would take quadratic time."""
+        first, size = len(self.sentences), 0
+        while first and (size := size + len(self.sentences[first - 1])) <= MAX_SENTENCE:
+            first -= 1
+        return "".join(self.sentences[first:])
 
     def add(self, sentence: str, support: Support) -> None:
         """Add a sentence and its score to the answer."""

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from sgi.metrics.grounding import prepared_row, row_language
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.streaming import MAX_SENTENCE, SentenceReader, StreamedAnswer, read_answer
 
@@ -52,6 +53,31 @@ def test_the_passages_are_analysed_once(monkeypatch):
     answer = read_answer("", PASSAGES, TEXTS["prose"])
     assert len(answer.sentences) == 3
     assert calls == [1]
+
+
+def test_the_question_and_the_languages_of_the_passages_are_analysed_once(monkeypatch):
+    read = []
+
+    def noted(function):
+        return lambda text: read.append(text) or function(text)
+
+    for module, name in [(prepared_row, "normalize_text"), (row_language, "has_other_letters")]:
+        monkeypatch.setattr(module, name, noted(getattr(module, name)))
+    question, passages = "How tall is it?", ["Ein Turm.", "Rot"]
+    read_answer(question, passages, "Der Turm steht seit 1889 am Ufer der Seine und ist rot. " * 3)
+    assert [read.count(text) for text in (question, "\n".join(passages))] == [1, 1]
+
+
+def test_a_sentence_in_another_language_is_read_with_a_bounded_text(monkeypatch):
+    sizes = []
+    row = StreamedAnswer._row
+    monkeypatch.setattr(StreamedAnswer, "_row", lambda *args: sizes.append(len(args[1])) or row(*args))
+    german = "Der Turm steht seit dem Jahr 1889 am Ufer der Seine und ist rot. "
+    answer = StreamedAnswer("", PASSAGES)
+    for sentence in answer.feed("It is tall. " * 300 + german, last=True):
+        answer.add(sentence, answer.support(sentence))
+    assert answer.problem == ""
+    assert len(german) < max(sizes) <= MAX_SENTENCE + len(german)
 
 
 def test_one_wrong_sentence_among_many_lowers_the_score():

@@ -163,6 +163,9 @@ def test_spans_lie_within_any_sentence_in_order_and_apart(sentence):
         ("Yeah, she is!", "is the writer English", "the writer is English"),
         ("No, they aren't.", "Are Rome and Oslo cities?", "It is not so that Rome and Oslo are cities"),
         ("True", "Wasn't the tower built in 1889?", "the tower was built in 1889"),
+        ("Yes, that is right.", "Is Ada Byron red? ??", "Ada Byron is red"),
+        ("That's correct.", "Is Ada Byron red?", "Ada Byron is red"),
+        ("Absolutely.", "Is Ada Byron red?", "Ada Byron is red"),
     ],
 )
 def test_yes_and_no_say_what_the_question_asks(response, question, text):
@@ -181,6 +184,8 @@ def test_yes_and_no_say_what_the_question_asks(response, question, text):
         ("Yesterday", "Was it built?"),
         ("", "Was it built?"),
         ("No. 5", "Is it first?"),
+        ("Right.", "Is it left or right?"),
+        ("Yes", f"Is it {'very ' * 400}red?"),
     ],
 )
 def test_other_answers_and_questions_have_no_statement(response, question):
@@ -192,6 +197,19 @@ def test_any_texts_can_be_read(response, question):
     yes_no_statement(response, question)
     statement = yes_no_statement("no", f"Is {question}?")
     assert statement is None or statement.text.startswith("It is not so that")
+
+
+def test_equal_questions_share_their_analysis_in_each_language():
+    def row(response, before=None):
+        return PreparedRow.of(
+            Sample(id="1", question="Wie hoch?", response=response, contexts=["Rot"]), before
+        )
+
+    first = row("330 m")
+    assert row("312 m", first).question is first.question
+    german = "Der Turm steht seit 1889 am Ufer der Seine und ist rot."
+    assert row(german, first).question is row(german, first).question is not first.question
+    assert row(german, first).source is row(german, first).source is not first.source
 
 
 def test_the_row_is_read_with_its_statement_and_spans_are_those_of_the_response():

@@ -144,6 +144,7 @@ def test_without_a_guard_the_error_says_how_to_start_the_server(site):
         (GOOD | {"contexts": [3]}, 422, "contexts"),
         (GOOD | {"context": PASSAGES}, 422, "context"),
         (GOOD | {"response": "a" * 20_001}, 422, "response"),
+        (GOOD | {"question": "a" * 2001}, 422, "question"),
         (GOOD | {"contexts": ["a" * API_LIMIT]}, 413, None),
     ],
     ids=[
@@ -153,6 +154,7 @@ def test_without_a_guard_the_error_says_how_to_start_the_server(site):
         "a number",
         "unknown field",
         "long response",
+        "long question",
         "large body",
     ],
 )
@@ -175,6 +177,16 @@ def test_both_tokens_may_check_answers_and_nobody_else(site, guard):
         for body in (GOOD, None):
             assert call(address, body)[0] == 401
     assert guard.counts.checked == 2
+
+
+def test_readers_cannot_withdraw_the_promise(site, guard):
+    site.token, site.view_token = TOKENS["token"], TOKENS["view_token"]
+    with serve_site(site) as address:
+        for token, withdrawn in ((TOKENS["view_token"], False), (TOKENS["token"], True)):
+            for _ in range(30):
+                call(address, BAD, Authorization=f"Bearer {token}")
+            assert bool(guard.withdrawn) is withdrawn
+    assert guard.counts.checked == 60
 
 
 def test_the_share_of_caught_answers_is_in_the_facts(site):

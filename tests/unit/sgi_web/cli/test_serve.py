@@ -18,6 +18,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.input_limits import size_in_bytes
 from sgi.store.database import open_database
 from sgi_web.cli.serve import _open_socket
+from sgi_web.cli.serve_options import SiteFlags
 from support.guards import fitted_guard
 
 PROXY = ("--trusted-proxy", "127.0.0.1", "--identity-header", "X-User")
@@ -117,6 +118,11 @@ def test_what_happens_on_errors_needs_a_guard(sgi):
     result = sgi("serve", "--guard-on-error", "allow")
     assert (result.code, result.out) == (2, "")
     assert "--guard-on-error needs --guard" in result.err
+
+
+def test_the_guard_has_a_time_limit(tmp_path):
+    (tmp_path / "guard.json").write_text(fitted_guard().to_json())
+    assert SiteFlags(guard=tmp_path / "guard.json").settings(is_local=True)["guard"].timeout == 30
 
 
 def test_the_guard_of_a_file_checks_answers(tmp_path):
