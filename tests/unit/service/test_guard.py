@@ -151,7 +151,7 @@ def test_threads_are_bounded_and_a_full_guard_is_an_error(file, monkeypatch):
     guard = sgi.Guard(file, timeout=0.05)
     before = threading.active_count()
     errors = [guard.check("", PASSAGES, GOOD).error for _ in range(3)]
-    assert threading.active_count() == before + 2
+    assert threading.active_count() <= before + 2
     errors += [anyio.run(guard.acheck, "", PASSAGES, GOOD).error]
     over.set()
     assert errors == ["the time is over"] * 2 + ["too many checks are running"] * 2
