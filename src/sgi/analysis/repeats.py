@@ -151,7 +151,7 @@ def repeats(run: Run, metric: str, *, threshold: float | None = None, examples: 
         raise UsageError(f"No question of {run.name} has two answers with a value of {metric}.", hint=_HINT)
     if threshold is None and np.isin(column.values[column.ok], (0.0, 1.0)).all():
         threshold = 1.0 if column.higher_is_better else 0.0
-    passes = None if threshold is None else _passes(column, threshold)
+    passes = None if threshold is None else column.meets(threshold)
     rows = np.array([row for group in repeated for row in group], dtype=np.int64)
     questions = np.repeat(np.arange(len(repeated)), [len(group) for group in repeated])
     answers = _answer_ids(run, rows.tolist())
@@ -256,10 +256,6 @@ def _is_judged(column: MetricColumn) -> bool:
         return issubclass(metric_class(column.name), JudgedMetric)
     except SgiError:
         return False
-
-
-def _passes(column: MetricColumn, threshold: float) -> NDArray[np.bool_]:
-    return column.values >= threshold if column.higher_is_better else column.values <= threshold
 
 
 def _rates(

@@ -162,6 +162,10 @@ class MetricColumn:
         """Whether the metric is a ratio v in [0, ∞), whose mean is computed on the scale v/(1+v)."""
         return self.unit == RATIO
 
+    def meets(self, threshold: float) -> NDArray[np.bool_]:
+        """Return whether each value is at least the threshold (at most, if lower is better), shape (n,)."""
+        return self.values >= threshold if self.higher_is_better else self.values <= threshold
+
     def counts(self) -> dict[Status, int]:
         """Return how many rows have each status."""
         totals = np.bincount(self.codes, minlength=len(STATUSES))

@@ -261,7 +261,7 @@ def _verdicts(data: _LabelledMetric, result: MetricAgreement, threshold: float |
     if (column.low is not None and threshold < low) or threshold > most:
         reason = f"its range is {low:g} to {most:g}, without the threshold {threshold:g}"
         return replace(result, reason=reason)
-    yes = column.values >= threshold if column.higher_is_better else column.values <= threshold
+    yes = column.meets(threshold)
     verdicts = np.where(column.ok, yes, np.nan)
     scores = verdicts if high is None else column.values / high
     scores = 1.0 - scores if high is not None and not column.higher_is_better else scores

@@ -137,16 +137,22 @@ def label_sample(
     threshold: float | None = None,
 ) -> LabelSample:
     """Read the labels of a run that an audit may use; arguments and errors as in `audit_labels`."""
-    label = label or _default_label(database, record)
+    given = label
+    label = label or default_label(database, record)
     if label == ALL_PEOPLE or label.startswith(DRAWN):
         hint = f"Use --labels {PEOPLE}: labels in random order, or in the order of sgi audit --next."
         raise UsageError(f"An audit cannot use {label!r}: its rows are not a random sample.", hint=hint)
     human: HumanLabels | None = None
+    values: Sequence[Any] = []
+    try:
+        if label != PEOPLE:
+            run, values, _ = grouped_run(database, record, label, {})
+    except UsageError:
+        if given is not None:
+            raise
+        label = PEOPLE  # the data has no labels
     if label == PEOPLE:
         run, human = read_run(database, record), run_labels(database, record)
-        values: Sequence[Any] = []
-    else:
-        run, values, _ = grouped_run(database, record, label, {})
     column = run.metric(metric)
     limit = verdict_threshold(column, threshold)
     rows, yes = question_rows(run, column.ok), says_yes(column, limit)
@@ -163,16 +169,6 @@ def label_sample(
     undecided = 0 if human is None else int((sampled & np.isnan(truth)).sum())
     stale = 0 if human is None else len(human.stale.keys() - human.current.keys())
     return LabelSample(run, column, label, limit, rows, yes, truth, undecided, stale)
-
-
-def _default_label(database: Database, record: RunRecord) -> str:
-    """Return the column ``label`` if the data has labels, otherwise the labels by people."""
-    label = default_label(database, record)
-    try:
-        grouped_run(database, record, label, {})
-    except UsageError:
-        return PEOPLE
-    return label
 
 
 def verdict_threshold(column: MetricColumn, threshold: float | None) -> float:
@@ -197,9 +193,7 @@ def verdict_threshold(column: MetricColumn, threshold: float | None) -> float:
 
 def says_yes(column: MetricColumn, threshold: float) -> Mask:
     """Return whether the verdict of each row is yes, shape (n,); False without a value."""
-    with np.errstate(invalid="ignore"):
-        better = column.values >= threshold if column.higher_is_better else column.values <= threshold
-    return better & column.ok
+    return column.meets(threshold) & column.ok
 
 
 def question_rows(run: Run, ok: Mask) -> Mask:
