@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sgi.analysis.diagnosis.over_runs import DiagnosisComparison
     from sgi.analysis.duel.duel import Duel
     from sgi.analysis.given_runs import Db, RunLike
-    from sgi.analysis.leaderboard import Leaderboard
+    from sgi.analysis.leaderboard_result import Leaderboard
     from sgi.analysis.repeats import Repeats
     from sgi.engine.open_resources import JudgeLike, OptionKeywords
     from sgi.engine.progress import Listener
@@ -292,6 +292,7 @@ def compare(
 def leaderboard(
     *runs: RunLike,
     by: str | None = None,
+    within: str | None = None,
     metrics: Sequence[str] = (),
     allow_different: bool = False,
     cluster: str | None = None,
@@ -302,6 +303,7 @@ def leaderboard(
     Args:
         *runs: two or more runs; one run if ``by`` is given.
         by: the column of the data that names the system of each row.
+        within: a column of the data; the systems are also ranked in each of its groups.
         metrics: only these; all if empty.
         allow_different: compare runs that differ in more than their responses.
         cluster: which rows of stored runs belong together; None for the rule of each run.
@@ -320,7 +322,7 @@ def leaderboard(
 
     scored = [given_run(run, cluster, db) for run in runs]
     systems = compared_systems(scored, by, metrics=metrics, allow_different=allow_different)
-    return rank_systems(systems, metrics=metrics)
+    return rank_systems(systems, metrics=metrics, within=within)
 
 
 def duel(

@@ -2,169 +2,63 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections import Counter
 from itertools import combinations, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sgi.analysis.compare import SIGNIFICANT
-from sgi.analysis.systems import in_unit
-from sgi.engine.summarise import on_mean_scale
-from sgi.engine.summary import NotebookRepr, ratio_notes, without_interval
+from sgi.analysis.leaderboard_result import (
+    Leaderboard,
+    MetricLeaderboard,
+    SystemClasses,
+    SystemDifference,
+    SystemGroup,
+    SystemScore,
+)
+from sgi.analysis.systems import MIN_SYSTEMS, in_unit
+from sgi.engine.summarise import class_keys, in_order, on_mean_scale
+from sgi.engine.summary import ratio_notes, without_interval
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.registry import metric_name
-from sgi.kernel.short_text import short_repr
-from sgi.stats.intervals import Interval, NoInterval, interval_or_none
+from sgi.kernel.short_text import metric_label
+from sgi.stats.intervals import NoInterval, interval_or_none
 from sgi.stats.letters import compact_letters, rank_intervals
 from sgi.stats.paired_tests import PairedDifference, holm, paired_differences, ratio_difference
+from sgi.store.row_query import group_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from sgi.analysis.systems import Systems
+    from sgi.engine.run import Run
 
     Tested = Sequence[tuple[PairedDifference, float | None]]
+    Units = NDArray[np.bool_]
 
 _MANY_LEFT_OUT = 0.1
 """A note names a metric if more than this share of the units has no value for some system."""
 
 
-@dataclass(frozen=True)
-class SystemScore:
-    """The mean of one system on one metric, with its interval, letters and ranks.
-
-    Attributes:
-        system: its name.
-        mean: the mean over the units that have a value for every system; None without such units.
-        interval: the confidence interval of the mean; None if it cannot be computed.
-        ok: its rows with a value, also those that are not compared.
-        rows: all its rows.
-        letters: two systems share a letter if their difference is not significant; empty without letters.
-        no_interval: why there is no interval; empty if there is one.
-        ranks: the lowest and the highest rank that the significant differences allow; 1 is the best. The
-            ranks of all systems on all metrics hold together at 95 %. None without letters.
-    """
-
-    system: str
-    mean: float | None
-    interval: Interval | None
-    ok: int
-    rows: int
-    letters: str
-    no_interval: str = ""
-    ranks: tuple[int, int] | None = None
-
-    @property
-    def rank_text(self) -> str:
-        """The ranks in words: ``2``, or ``2 to 4``; empty without ranks."""
-        return "" if self.ranks is None else " to ".join(map(str, dict.fromkeys(self.ranks)))
-
-
-@dataclass(frozen=True)
-class SystemDifference:
-    """Difference of two systems on one metric: ``second`` − ``first``.
-
-    Attributes:
-        first: the first system.
-        second: the second system.
-        difference: the paired difference.
-        adjusted_p: p, corrected by Holm for all pairs of systems and all metrics; None if there is none.
-    """
-
-    first: str
-    second: str
-    difference: PairedDifference
-    adjusted_p: float | None
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether the first system of the pair is significantly better."""
-        return self.adjusted_p is not None and self.adjusted_p < SIGNIFICANT
-
-
-@dataclass(frozen=True)
-class MetricLeaderboard:
-    """The ranking of all systems on one metric.
-
-    Attributes:
-        metric: its canonical string.
-        higher_is_better: the direction.
-        units: number of rows or questions that have a value for every system; only these are compared.
-        systems: the systems, best mean first.
-        differences: all pairs; ``first`` has the better mean.
-        is_share: whether the values are shares, which are displayed in percent.
-        is_ratio: whether the metric is a ratio; see `MetricComparison`.
-        no_letters: why the systems have no letters; empty if they have some.
-    """
-
-    metric: str
-    higher_is_better: bool
-    units: int
-    systems: tuple[SystemScore, ...]
-    differences: tuple[SystemDifference, ...]
-    is_share: bool = False
-    is_ratio: bool = False
-    no_letters: str = ""
-
-    @property
-    def has_ranks(self) -> bool:
-        """Whether ranks are printed; for two systems they would only repeat the letters."""
-        return len(self.systems) > 2 and not self.no_letters  # noqa: PLR2004
-
-
-@dataclass(frozen=True)
-class Leaderboard(NotebookRepr):
-    """The ranking of several systems over the same questions.
-
-    Attributes:
-        systems: their names, in the order given.
-        unit: what is paired: ``row`` or ``question``.
-        units: number of rows or questions.
-        metrics: the result of each metric.
-        notes: assumptions, and what is left out.
-    """
-
-    systems: tuple[str, ...]
-    unit: str
-    units: int
-    metrics: tuple[MetricLeaderboard, ...]
-    notes: tuple[str, ...] = ()
-
-    __repr__ = short_repr
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the leaderboard as JSON values."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        lines = [f"{len(self.systems)} systems, {self.units:,} {self.unit}s"]
-        for metric in self.metrics:
-            lines += ["", f"{metric.metric} ({metric.units:,} {self.unit}s)"]
-            lines += [_line(score, ranked=metric.has_ranks) for score in metric.systems]
-        return "\n".join([*lines, "", *self.notes])
-
-
-def _line(score: SystemScore, *, ranked: bool) -> str:
-    ends = "–" if score.interval is None else f"[{score.interval.low:.4f}, {score.interval.high:.4f}]"
-    mean = "–" if score.mean is None else f"{score.mean:.4f}"
-    rank = f"  rank {score.rank_text}" if ranked else ""
-    return f"  {score.system:<24}{mean:>9}{ends:>20}  {score.letters}{rank}"
-
-
-def leaderboard(systems: Systems, *, metrics: Sequence[str] = ()) -> Leaderboard:
+def leaderboard(systems: Systems, *, metrics: Sequence[str] = (), within: str | None = None) -> Leaderboard:
     """Rank systems on each metric, with the paired difference of each pair of systems.
 
     Only units that have a value for every system are compared, so that all means are over the same questions
-    and the differences add up. The p-values are corrected by Holm for all pairs and all metrics, also those
-    that ``metrics`` does not select. Systems share a letter if their difference is not significant (0.05).
-    The rank interval of a system is from 1 + the significantly better ones to k − the significantly worse
-    ones, so letters and ranks cannot disagree; see `rank_intervals`.
+    and the differences add up. A system without any value of a metric, such as a method without passages, is
+    not compared on it. The p-values are corrected by Holm for all pairs and all metrics, also those that
+    ``metrics`` does not select. Systems share a letter if their difference is not significant (0.05). The
+    rank interval of a system is from 1 + the significantly better ones to k − the significantly worse ones,
+    so letters and ranks cannot disagree; see `rank_intervals`.
+
+    ``within`` is a column of the data: the systems are also ranked in each of its groups, with p corrected
+    for all pairs, metrics and groups.
 
     Raises:
-        UnknownNameError: one of ``metrics`` is not a metric of the systems.
+        UnknownNameError: one of ``metrics`` is not a metric of the systems, or no row has the column.
+        UsageError: the column has more than 50 values.
 
     >>> from sgi.analysis.systems import systems_of_runs
     >>> from sgi.engine.run import Run
@@ -180,20 +74,48 @@ def leaderboard(systems: Systems, *, metrics: Sequence[str] = ()) -> Leaderboard
     [(1, 1), (2, 3), (2, 3)]
     """
     selected = selected_metrics(systems, metrics)
-    complete = {name: ~np.isnan(values.sum(axis=1)) for name, values in systems.values.items()}
-    order = {name: _best_first(systems, name, complete[name]) for name in complete}
-    tested = _test_pairs(systems, complete, order)
-    tests = sum(p is not None for pairs in tested.values() for _, p in pairs)
-    results = tuple(
-        _metric_leaderboard(systems, name, complete[name], order[name], tested[name], tests)
-        for name in tested
-        if name in selected
+    masks = {} if within is None else systems.groups(within)
+    everything = np.ones(len(systems.clusters), dtype=np.bool_)
+    results = tuple(one for one in _rank(systems, [everything]) if one.metric in selected)
+    in_groups = iter(_rank(systems, [*masks.values()]))
+    groups = tuple(
+        SystemGroup(
+            group,
+            int(units.sum()),
+            tuple(one for one in islice(in_groups, len(systems.values)) if one.metric in selected),
+            _class_counts(systems, selected, units),
+        )
+        for group, units in masks.items()
     )
-    no_letters = without_interval(((one.metric, one.no_letters) for one in results), what="letters")
-    notes = [note for metric in results for note in _left_out(metric, len(systems.clusters), systems.unit)]
-    certain = [note for metric in results for note in _certain(metric)]
-    notes = [*systems.notes, *notes, *ratio_notes(results), *no_letters, *certain]
-    return Leaderboard(systems.names, systems.unit, len(systems.clusters), results, tuple(notes))
+    return Leaderboard(
+        systems=systems.names,
+        unit=systems.unit,
+        units=len(everything),
+        metrics=results,
+        classes=_class_counts(systems, selected, everything),
+        within=within,
+        groups=groups,
+        notes=tuple(_notes(systems, results)),
+    )
+
+
+def _notes(systems: Systems, results: Sequence[MetricLeaderboard]) -> Iterator[str]:
+    yield from systems.notes
+    for name in systems.names:
+        lacking = [
+            metric_label(one.metric)
+            for one in results
+            for score in one.systems
+            if score.system == name and not score.ok
+        ]
+        if lacking:
+            yield f"{name} has no value of {', '.join(lacking)}, and is not compared on it."
+    for metric in results:
+        yield from _left_out(metric, len(systems.clusters), systems.unit)
+    yield from ratio_notes(results)
+    yield from without_interval(((one.metric, one.no_letters) for one in results), what="letters")
+    for metric in results:
+        yield from _certain(metric)
 
 
 def selected_metrics(systems: Systems, metrics: Sequence[str]) -> set[str]:
@@ -210,76 +132,136 @@ def selected_metrics(systems: Systems, metrics: Sequence[str]) -> set[str]:
     return selected or {*systems.values}
 
 
-def _best_first(systems: Systems, metric: str, units: NDArray[np.bool_]) -> list[int]:
-    """Return the systems, best mean first; in the given order without a common unit."""
-    if not units.any():
-        return list(range(len(systems.names)))
-    means = systems.values[metric][units].mean(axis=0)
-    worse = -means if systems.columns[metric].higher_is_better else means
-    order: list[int] = np.argsort(worse, kind="stable").tolist()
-    return order
+class _Block(NamedTuple):
+    """The systems on one metric, over the units that have a value for every system with values.
+
+    Attributes:
+        among: the units of the group, as a mask.
+        units: those of them that are compared, as a mask.
+        order: the systems with values, best mean first; in the given order without a common unit.
+        absent: the systems without any value.
+    """
+
+    metric: str
+    among: Units
+    units: Units
+    order: list[int]
+    absent: list[int]
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """All pairs of places in the order."""
+        return [*combinations(range(len(self.order)), 2)]
 
 
-def _test_pairs(
-    systems: Systems, complete: Mapping[str, NDArray[np.bool_]], order: Mapping[str, list[int]]
-) -> dict[str, Tested]:
-    """Return, for each metric, the difference and adjusted p of each pair of systems in its order."""
-    first, second = map(list, zip(*combinations(range(len(systems.names)), 2), strict=True))
-    ranked = [
-        np.where(complete[metric][:, None], values, np.nan)[:, order[metric]]
-        for metric, values in systems.values.items()
+def _block(systems: Systems, metric: str, among: Units) -> _Block:
+    values = systems.values[metric]
+    has_value = np.isfinite(values[among]).any(axis=0)
+    present, absent = np.flatnonzero(has_value), np.flatnonzero(~has_value).tolist()
+    units = among & np.isfinite(values[:, present]).all(axis=1) & bool(len(present))
+    if units.any():
+        means = values[units][:, present].mean(axis=0)
+        worse = -means if systems.columns[metric].higher_is_better else means
+        present = present[np.argsort(worse, kind="stable")]
+    return _Block(metric, among, units, present.tolist(), absent)
+
+
+def _rank(systems: Systems, groups: Sequence[Units]) -> list[MetricLeaderboard]:
+    """Rank the systems on each metric in each group of units; p is corrected for all of them."""
+    blocks = [_block(systems, metric, among) for among in groups for metric in systems.values]
+    columns = [
+        np.where(block.units, systems.values[block.metric][:, system], np.nan)
+        for block in blocks
+        for system in block.order
     ]
-    widths = [on_mean_scale(systems.columns[metric]).width for metric in systems.values]
+    starts = np.cumsum([0, *(len(block.order) for block in blocks)]).tolist()
+    pairs = [
+        (start + one, start + two)
+        for start, block in zip(starts, blocks, strict=False)
+        for one, two in block.pairs
+    ]
+    if not pairs:
+        return [_metric_leaderboard(systems, block, (), 0) for block in blocks]
     results = paired_differences(
-        np.hstack([values[:, first] for values in ranked]),
-        np.hstack([values[:, second] for values in ranked]),
+        np.column_stack([columns[first] for first, _ in pairs]),
+        np.column_stack([columns[second] for _, second in pairs]),
         systems.clusters,
-        ranges=[width for width in widths for _ in first],
+        ranges=[on_mean_scale(systems.columns[block.metric]).width for block in blocks for _ in block.pairs],
     )
     tested = iter(zip(results, holm([result.p for result in results]), strict=True))
-    return {metric: list(islice(tested, len(first))) for metric in systems.values}
+    tests = sum(result.p is not None for result in results)
+    return [
+        _metric_leaderboard(systems, block, tuple(islice(tested, len(block.pairs))), tests)
+        for block in blocks
+    ]
 
 
-def _metric_leaderboard(
-    systems: Systems,
-    metric: str,
-    units: NDArray[np.bool_],
-    order: Sequence[int],
-    tested: Tested,
-    tests: int,
-) -> MetricLeaderboard:
-    column, names = systems.columns[metric], [systems.names[system] for system in order]
-    pairs = list(combinations(range(len(names)), 2))
+def _metric_leaderboard(systems: Systems, block: _Block, tested: Tested, tests: int) -> MetricLeaderboard:
+    column, names = systems.columns[block.metric], [systems.names[system] for system in block.order]
     differences = tuple(
         SystemDifference(names[one], names[two], ratio_difference(test) if column.is_ratio else test, p)
-        for (one, two), (test, p) in zip(pairs, tested, strict=True)
+        for (one, two), (test, p) in zip(block.pairs, tested, strict=True)
     )
     better = np.zeros((len(names), len(names)), dtype=np.bool_)  # the first of a pair has the better mean
-    for pair, one in zip(pairs, differences, strict=True):
+    for pair, one in zip(block.pairs, differences, strict=True):
         better[pair] = one.is_significant
     reason = next((one.no_interval for one, p in tested if p is None), "")
-    if not reason and not better.any():
-        reason = _nothing_can_differ(systems.clusters[units], systems.unit, tests)
+    if len(names) < MIN_SYSTEMS:
+        reason = f"only {names[0]} has values" if names else "no system has values"
+    elif not reason and not better.any():
+        reason = _nothing_can_differ(systems.clusters[block.units], systems.unit, tests)
     letters = ("",) * len(names) if reason else compact_letters(better | better.T)
     ranks = (None,) * len(names) if reason else rank_intervals(better)
-    scores = []
-    for place, system in enumerate(order):
-        values = systems.values[metric][units, system]
-        mean = float(values.mean()) if len(values) else None
-        mean, interval = in_unit(column, mean, values, systems.clusters[units])
-        why = interval.reason if isinstance(interval, NoInterval) else ""
-        facts = mean, interval_or_none(interval), *systems.coverage[metric][system]
-        scores.append(SystemScore(names[place], *facts, letters[place], why, ranks[place]))
+    marks = [*zip(letters, ranks, strict=True), *[("", None)] * len(block.absent)]
     return MetricLeaderboard(
-        metric=metric,
+        metric=block.metric,
         higher_is_better=column.higher_is_better,
-        units=int(units.sum()),
-        systems=tuple(scores),
+        units=int(block.units.sum()),
+        systems=tuple(
+            _score(systems, block, system, *mark)
+            for system, mark in zip([*block.order, *block.absent], marks, strict=True)
+        ),
         differences=differences,
         is_share=column.is_share,
         is_ratio=column.is_ratio,
         no_letters=reason,
     )
+
+
+def _score(
+    systems: Systems, block: _Block, system: int, letters: str, ranks: tuple[int, int] | None
+) -> SystemScore:
+    """Return the mean of a system over the compared units, and the number of its rows with a value."""
+    rows = systems.answers_of(system, block.among)
+    ok = int(systems.runs[system].metrics[block.metric].ok[rows].sum())
+    name, column = systems.names[system], systems.columns[block.metric]
+    if system in block.absent:
+        return SystemScore(name, None, None, ok, len(rows), "", "the system has no value")
+    values = systems.values[block.metric][block.units, system]
+    mean = float(values.mean()) if len(values) else None
+    mean, interval = in_unit(column, mean, values, systems.clusters[block.units])
+    why = interval.reason if isinstance(interval, NoInterval) else ""
+    return SystemScore(name, mean, interval_or_none(interval), ok, len(rows), letters, why, ranks)
+
+
+def _class_counts(systems: Systems, metrics: set[str], units: Units) -> tuple[SystemClasses, ...]:
+    """Count the classes of the answers of each system to some units, for each metric with classes."""
+    tables = []
+    for metric, key in class_keys(name for name in systems.values if name in metrics).items():
+        counts = [
+            _classes_of(systems.runs[system], metric, key, systems.answers_of(system, units))
+            for system in range(len(systems.names))
+        ]
+        if total := sum(counts, Counter[str]()):
+            by_system = dict(zip(systems.names, map(dict, counts), strict=True))
+            tables.append(SystemClasses(metric, tuple(in_order(metric, total)), by_system))
+    return tuple(tables)
+
+
+def _classes_of(run: Run, metric: str, key: str, rows: NDArray[np.int64]) -> Counter[str]:
+    """Count the classes of some rows; ``key`` is the detail of the metric that holds the class."""
+    read = run.read_details(metric, rows.tolist()) if run.read_details else ()
+    return Counter(filter(None, (group_name(details.get(key)) for _, details in read)))
 
 
 def _nothing_can_differ(clusters: NDArray[np.int64], unit: str, tests: int) -> str:

@@ -13,7 +13,7 @@ from sgi.kernel.short_text import short_repr
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.analysis.leaderboard import Leaderboard, MetricLeaderboard
+    from sgi.analysis.leaderboard_result import Leaderboard, MetricLeaderboard
     from sgi.stats.intervals import Interval
 
 Verdict = Literal["surely on the front", "perhaps on the front", "perhaps dominated", "surely dominated"]
@@ -146,19 +146,26 @@ def pareto(leaderboard: Leaderboard, quality: str, cost: str) -> Pareto:
     for metric in metrics:
         if not metric.units:
             raise UsageError(f"No {unit} has a value of {metric.metric} for every system.")
-    across = {score.system: score for score in second.systems}
-    note = f"{first.metric} is compared over {first.units:,} {unit}s, {second.metric} over {second.units:,}."
+    across = {score.system: score for score in second.systems if score.mean is not None}
+    ranked = [score for score in first.systems if score.mean is not None and score.system in across]
+    names = [score.system for score in ranked]
+    absent = [score.system for score in first.systems if score.system not in names]
+    notes = [f"{name} has no value of {first.metric} or {second.metric}." for name in absent]
+    if first.units != second.units:
+        notes.append(
+            f"{first.metric} is compared over {first.units:,} {unit}s, {second.metric} over {second.units:,}."
+        )
     systems = tuple(
         ParetoSystem(
             score.system,
             ParetoMean(score.mean or 0.0, score.interval),
             ParetoMean(across[score.system].mean or 0.0, across[score.system].interval),
-            *_verdict(score.system, [name for name in across if name != score.system], metrics),
+            *_verdict(score.system, [name for name in names if name != score.system], metrics),
         )
-        for score in first.systems
+        for score in ranked
     )
     facts = [ParetoMetric(one.metric, one.higher_is_better, one.is_share, one.units) for one in metrics]
-    return Pareto(facts[0], facts[1], unit, systems, (note,) if first.units != second.units else ())
+    return Pareto(facts[0], facts[1], unit, systems, tuple(notes))
 
 
 def _metric(leaderboard: Leaderboard, name: str) -> MetricLeaderboard:

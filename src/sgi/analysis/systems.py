@@ -1,8 +1,8 @@
-"""Several systems over the same questions as columns, and their means by group of questions."""
+"""Several systems over the same questions, as columns."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from sgi.kernel.clusters import unknown_column
 from sgi.kernel.errors import NotComparableError, UnknownNameError, UsageError
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_text import short_repr
-from sgi.stats.intervals import Interval, NoInterval, interval_or_none, ratio_of
+from sgi.stats.intervals import Interval, NoInterval, ratio_of
 from sgi.stats.letters import MAX_SYSTEMS
 from sgi.stats.means import mean_interval
 from sgi.store.row_query import group_name
@@ -48,10 +48,10 @@ class Systems:
         clusters: the cluster number of each unit, shape (n,).
         columns: for each metric a column of the first system, for its range, unit and direction.
         values: for each metric the values on the scale of its mean, NaN without value, shape (n, k).
-        coverage: for each metric and system the rows with a value, and all rows.
         runs: the run with the answers of each system.
         rows: the row of each unit in the run of each system, the first one of several; −1 if it has none;
             shape (n, k).
+        answers: unit, system and row of every answer, also of the further ones of a unit, shape (m, 3).
         notes: assumptions, and units that not all systems have.
     """
 
@@ -60,9 +60,9 @@ class Systems:
     clusters: NDArray[np.int64]
     columns: Mapping[str, MetricColumn]
     values: Mapping[str, NDArray[np.float64]]
-    coverage: Mapping[str, tuple[tuple[int, int], ...]]
     runs: tuple[Run, ...]
     rows: NDArray[np.int64]
+    answers: NDArray[np.int64]
     notes: tuple[str, ...] = ()
 
     __repr__ = short_repr
@@ -76,6 +76,35 @@ class Systems:
         known = np.flatnonzero(rows >= 0)
         found = dict(zip(known.tolist(), read_samples(self.runs[system], rows[known]), strict=False))
         return [found.get(unit) for unit in range(len(rows))] if found else []
+
+    def answers_of(self, system: int, units: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the rows of all answers of one system to some units; ``units`` is a mask, shape (n,)."""
+        unit, of, row = self.answers.T
+        rows: NDArray[np.int64] = row[(of == system) & units[unit]]
+        return rows
+
+    def groups(self, column: str) -> dict[str, NDArray[np.bool_]]:
+        """Return the units of each value of a metadata column as masks, in the order of appearance.
+
+        Raises:
+            UnknownNameError: no unit has the column.
+            UsageError: the column has more than 50 values.
+        """
+        of_run = {id(run): [values for (values,) in run.fields("metadata")] for run in self.runs}
+        first = (self.rows >= 0).argmax(axis=1)
+        places = zip(first.tolist(), self.rows[np.arange(len(first)), first].tolist(), strict=True)
+        metadata = [of_run[id(self.runs[system])][row] for system, row in places if of_run[id(self.runs[0])]]
+        known = dict.fromkeys(name for values in metadata for name in values)
+        if column not in known:
+            hint = f"The data has: {', '.join(known) or 'no columns'}."
+            raise UnknownNameError("column", column, hint=hint)
+        names = [group_name(values.get(column)) or NO_GROUP for values in metadata]
+        distinct = [*dict.fromkeys(names)]
+        if len(distinct) > MAX_GROUPS:
+            raise UsageError(
+                f"The column {column} has {len(distinct):,} values; at most {MAX_GROUPS} can be compared."
+            )
+        return {group: np.array([name == group for name in names], dtype=np.bool_) for group in distinct}
 
 
 def compared_systems(
@@ -145,9 +174,14 @@ def systems_of_runs(
             name: np.column_stack([on_mean_scale(with_range(part.metrics[name])).values for part in parts])
             for name in shared
         },
-        coverage=_coverage(parts, shared),
         runs=tuple(runs),
         rows=np.column_stack(aligned),
+        answers=np.vstack(
+            [
+                np.column_stack([np.arange(len(rows)), np.full(len(rows), system), of_run])
+                for system, of_run in enumerate(aligned)
+            ]
+        ),
         notes=tuple(dict.fromkeys([*notes, *first.clustering.notes(len(first.ids))])),
     )
 
@@ -188,7 +222,6 @@ def systems_in_run(
         hint = "Give a column whose values are the systems, where each question has a row for each system."
         raise UsageError(f"No question of {run.name} has answers of two systems.", hint=hint)
     cells = unit_of * len(names) + system_of
-    parts = [run.take(known[system_of == system]) for system in range(len(names))]
     columns = {name: with_range(column) for name, column in run.metrics.items()}
     return Systems(
         names=tuple(names),
@@ -199,9 +232,9 @@ def systems_in_run(
             name: _cell_means(on_mean_scale(column).values[known], cells, rows.shape)
             for name, column in columns.items()
         },
-        coverage=_coverage(parts, columns),
         runs=(run,) * len(names),
         rows=rows,
+        answers=np.column_stack([unit_of, system_of, known]),
         notes=(
             *_different_parts(run, names, rows, metrics, allow_different=allow_different),
             *_unbalanced(rows, cells, (~named).sum(), (named & ~keys.identified).sum()),
@@ -252,12 +285,6 @@ def _check_names(names: Sequence[str]) -> None:
         raise UsageError(f"A leaderboard needs {MIN_SYSTEMS} to {MAX_SYSTEMS} systems; found {found}.")
 
 
-def _coverage(parts: Sequence[Run], metrics: Iterable[str]) -> dict[str, tuple[tuple[int, int], ...]]:
-    return {
-        name: tuple((int(part.metrics[name].ok.sum()), len(part.ids)) for part in parts) for name in metrics
-    }
-
-
 def _cell_means(
     values: NDArray[np.float64], cells: NDArray[np.int64], shape: tuple[int, ...]
 ) -> NDArray[np.float64]:
@@ -293,98 +320,3 @@ def in_unit(
     if column.is_ratio:
         return None if mean is None else ratio_of(mean), ratio_interval(interval)
     return mean, interval
-
-
-@dataclass(frozen=True)
-class GroupMean:
-    """Mean of one system in one group.
-
-    Attributes:
-        system: its name.
-        mean: the mean over the units of the group that have a value for every system; None without units.
-        interval: the confidence interval of the mean; None if it cannot be computed.
-        best: whether no other system has a better mean in this group; false if all means are equal.
-        worst: whether no other system has a worse mean in this group; false if all means are equal.
-    """
-
-    system: str
-    mean: float | None
-    interval: Interval | None
-    best: bool
-    worst: bool
-
-
-@dataclass(frozen=True)
-class SystemGroup:
-    """The systems on one metric in one group of questions; ``units`` have a value for every system.
-
-    Attributes:
-        group: the value of the column.
-        units: number of rows or questions that have a value for every system.
-        systems: the mean of each system.
-    """
-
-    group: str
-    units: int
-    systems: tuple[GroupMean, ...]
-
-
-@dataclass(frozen=True)
-class SystemGroups:
-    """The means of the systems in each group of questions.
-
-    Attributes:
-        column: the column that holds the group.
-        metrics: for each metric its groups, in the order in which they first appear.
-        is_share: the metrics whose values are shares.
-    """
-
-    column: str
-    metrics: Mapping[str, tuple[SystemGroup, ...]]
-    is_share: frozenset[str] = frozenset()
-
-    __repr__ = short_repr
-
-
-def group_means(systems: Systems, column: str, metrics: Collection[str]) -> SystemGroups:
-    """Return the mean of each system in each group of questions; a metadata column names the group.
-
-    The groups are not tested: with many small groups, the best system of a group is often best by chance.
-
-    Raises:
-        UnknownNameError: no question has the column.
-        UsageError: the column has more than 50 values.
-    """
-    by_system = [systems.samples(system) for system in range(len(systems.names))]
-    metadata = [next(filter(None, of_unit)).metadata for of_unit in zip(*by_system, strict=True)]
-    known = dict.fromkeys(name for values in metadata for name in values)
-    if column not in known:
-        raise UnknownNameError("column", column, hint=f"The data has: {', '.join(known) or 'no columns'}.")
-    groups: dict[str, list[int]] = defaultdict(list)
-    for unit, values in enumerate(metadata):
-        groups[group_name(values.get(column)) or NO_GROUP].append(unit)
-    if len(groups) > MAX_GROUPS:
-        raise UsageError(
-            f"The column {column} has {len(groups):,} values; at most {MAX_GROUPS} can be compared."
-        )
-    selected = [name for name in systems.values if name in metrics]
-    means = {
-        name: tuple(_group(systems, name, group, np.array(units)) for group, units in groups.items())
-        for name in selected
-    }
-    return SystemGroups(column, means, frozenset(name for name in selected if systems.columns[name].is_share))
-
-
-def _group(systems: Systems, metric: str, group: str, units: NDArray[np.int64]) -> SystemGroup:
-    column = systems.columns[metric]
-    units = units[np.isfinite(systems.values[metric][units]).all(axis=1)]
-    values, result = systems.values[metric][units], []
-    means: Sequence[float | None] = (
-        values.mean(axis=0).tolist() if len(units) else [None] * len(systems.names)
-    )
-    ends = sorted({mean for mean in means if mean is not None}, reverse=column.higher_is_better)
-    for place, mean in enumerate(means):
-        shown, interval = in_unit(column, mean, values[:, place], systems.clusters[units])
-        best, worst = (len(ends) > 1 and mean == ends[end] for end in (0, -1))
-        result.append(GroupMean(systems.names[place], shown, interval_or_none(interval), best, worst))
-    return SystemGroup(group, len(units), tuple(result))

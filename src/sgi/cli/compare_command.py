@@ -71,9 +71,9 @@ def compare(
 
     Several runs, or one run with --by: a leaderboard for each metric; systems without a common letter differ
     significantly, with p corrected for all pairs and metrics. The ranks of three or more systems hold
-    together at 95 %. --within shows the systems by group, without a test: ▲ is the best mean, ▼ the worst.
-    --pareto shows which systems no other system beats on two metrics: "surely" means that the differences
-    are significant.
+    together at 95 %. A system without any value of a metric is not compared on it. --within also ranks the
+    systems in each group, with p corrected for all groups too. --pareto shows which systems no other system
+    beats on two metrics: "surely" means that the differences are significant.
 
     The exit code is always 0; to decide on a result, use `sgi gate`. See the
     documentation: "Compare and rank".
@@ -140,21 +140,21 @@ def _print_leaderboard(view: LeaderboardView, *, pairs: bool, percent: bool, as_
         difference_tables,
         leaderboard_tables,
         pareto_table,
+        system_class_tables,
         system_group_tables,
     )
     from sgi.reporting.views.to_json import as_json as json_of
 
-    result, groups = view.leaderboard, view.groups
+    result = view.leaderboard
     if as_json:
-        parts = {"groups": groups, "pareto": view.pareto}
-        print_json(result.to_dict() | {name: json_of(part) for name, part in parts.items() if part})
+        print_json(result.to_dict() | ({"pareto": json_of(view.pareto)} if view.pareto else {}))
     else:
         print_lines([f"{len(result.systems)} systems, {result.units:,} {result.unit}s", ""])
         print_tables(leaderboard_tables(result, percent=percent))
+        print_tables(system_class_tables(result))
         if pairs:
             print_tables(difference_tables(result, percent=percent))
-        if groups is not None:
-            print_tables(system_group_tables(groups, percent=percent))
+        print_tables(system_group_tables(result, percent=percent))
         if view.pareto is not None:
             print_tables([pareto_table(view.pareto, percent=percent)])
     print_notes(view.notes)

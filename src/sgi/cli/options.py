@@ -127,7 +127,9 @@ SystemColumn = Annotated[
 ]
 Within = Annotated[
     str | None,
-    typer.Option(help="Column of the data, such as a question type: also show each system by its values."),
+    typer.Option(
+        help="Column of the data, such as a question type: also rank the systems for each of its values."
+    ),
 ]
 Pareto = Annotated[
     str | None,

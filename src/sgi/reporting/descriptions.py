@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.compare import Comparison, MetricComparison
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
-    from sgi.analysis.leaderboard import MetricLeaderboard, SystemScore
+    from sgi.analysis.leaderboard_result import MetricLeaderboard, SystemScore
     from sgi.analysis.pareto import Pareto
     from sgi.reporting.views.group_view import GroupTable
     from sgi.reporting.views.metric_pairs import Correlation, Scatter

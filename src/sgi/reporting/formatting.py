@@ -92,8 +92,12 @@ def format_extreme(value: float | None, summary: MetricSummary, *, percent: bool
 
 def format_class(summary: MetricSummary, name: str) -> str:
     """Format the number of rows of a class, and their share of all rows with a class."""
-    rows = summary.classes.get(name, 0)
-    return f"{rows:,} ({summary.class_shares[name] * 100:.1f} %)" if rows else "0"
+    return format_count(summary.classes.get(name, 0), sum(summary.classes.values()))
+
+
+def format_count(rows: int, total: int) -> str:
+    """Format a number of rows and its share of all; 0 has no share."""
+    return f"{rows:,} ({rows / total * 100:.1f} %)" if rows else "0"
 
 
 def format_classes(summary: MetricSummary) -> str:

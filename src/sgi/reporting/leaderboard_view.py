@@ -5,34 +5,32 @@ The systems are runs, or the groups of rows of one run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sgi.analysis.leaderboard import leaderboard, selected_metrics
+from sgi.analysis.leaderboard import leaderboard
 from sgi.analysis.pareto import Pareto, pareto
-from sgi.analysis.systems import MIN_SYSTEMS, SystemGroups, compared_systems, group_means
+from sgi.analysis.systems import MIN_SYSTEMS, compared_systems
 from sgi.kernel.errors import UsageError
 from sgi.kernel.short_text import metric_label
 from sgi.reporting.charts import COLOURS, GREY, Dot, dot_chart, nominal, quantitative
 from sgi.reporting.descriptions import describe_pareto, describe_systems, short, short_names
-from sgi.reporting.formatting import NOTHING, MetricFormat, probability, share_of_range
+from sgi.reporting.formatting import NOTHING, MetricFormat, format_count, probability, share_of_range
 from sgi.reporting.table import Cell, Table
 from sgi.reporting.views.run_header import unfinished_notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from sgi.analysis.leaderboard import Leaderboard, MetricLeaderboard
+    from sgi.analysis.leaderboard_result import Leaderboard, MetricLeaderboard, SystemClasses
     from sgi.analysis.pareto import ParetoMetric, ParetoSystem
-    from sgi.analysis.systems import GroupMean
     from sgi.engine.run import Run
     from sgi.reporting.charts import Chart
     from sgi.store.run_queries import RunRecord
 
 MAX_METRIC_FIGURES = 12
 """Maximum number of charts of metrics on a page."""
-BEST, WORST = "▲", "▼"
-"""Marks of the best and the worst system of a group."""
 _SIDE = 420
 _VERDICTS = {
     "surely on the front": ("good", COLOURS[2], "circle"),
@@ -82,7 +80,6 @@ class LeaderboardView:
         title: the names of the runs, or the run and the column that names its systems.
         runs: the runs.
         leaderboard: the systems on each metric.
-        groups: the means of each system by group of questions; None without groups.
         pareto: the front on two metrics; None if they are not chosen.
         notes: assumptions, differences between the runs, and unfinished runs.
     """
@@ -90,7 +87,6 @@ class LeaderboardView:
     title: str
     runs: tuple[RunRecord, ...]
     leaderboard: Leaderboard
-    groups: SystemGroups | None
     pareto: Pareto | None
     notes: tuple[str, ...]
 
@@ -107,17 +103,13 @@ def leaderboard_view(
     """
     metrics = options.metrics and (*options.metrics, *(options.pareto or ()))
     systems = compared_systems(runs, options.by, metrics=metrics, allow_different=options.allow_different)
-    result = leaderboard(systems, metrics=metrics)
-    groups = None
-    if options.within is not None:
-        groups = group_means(systems, options.within, selected_metrics(systems, metrics))
+    result = leaderboard(systems, metrics=metrics, within=options.within)
     front = None if options.pareto is None else pareto(result, *options.pareto)
     labels = ", ".join(record.label for record in records)
     return LeaderboardView(
         title=labels if options.by is None else f"{labels} by {options.by}",
         runs=tuple(records),
         leaderboard=result,
-        groups=groups,
         pareto=front,
         notes=(*unfinished_notes(records), *result.notes, *(() if front is None else front.notes)),
     )
@@ -207,22 +199,52 @@ def _differences(
     return Table(columns, rows, title=f"Paired differences of {name}")
 
 
-def system_group_tables(groups: SystemGroups, *, percent: bool = True) -> Iterator[Table]:
-    """Yield a table of systems × groups for each metric; ▲ marks the best mean of a group, ▼ the worst."""
-    for metric, parts in groups.metrics.items():
-        form = MetricFormat.of(metric, metric in groups.is_share and percent)
-        systems = [score.system for score in parts[0].systems]
-        rows = (
-            (system, *(_mean(part.systems[place], form) for part in parts))
-            for place, system in enumerate(systems)
-        )
-        columns = (f"{metric} by {groups.column}", *(f"{part.group} ({part.units:,})" for part in parts))
-        yield Table(columns, rows, title=f"{metric} by {groups.column}")
+def system_class_tables(board: Leaderboard) -> Iterator[Table]:
+    """Yield a table of systems × classes for each metric with classes, and one by group of questions."""
+    for part in board.classes:
+        name = metric_label(part.metric)
+        yield Table((name, *part.classes), _class_rows(part), title=f"Classes of {name}")
+        if not board.groups:
+            continue
+        rows = [
+            ("" if line else f"{group.name} ({group.units:,})", *row)
+            for group in board.groups
+            for same in group.classes
+            if same.metric == part.metric
+            for line, row in enumerate(_class_rows(replace(same, classes=part.classes), total=True))
+        ]
+        columns = (board.within or "", name, *part.classes)
+        yield Table(columns, rows, title=f"Classes of {name} by {board.within}", left=[name])
 
 
-def _mean(score: GroupMean, form: MetricFormat) -> Cell:
-    mark = f"{BEST} " if score.best else f"{WORST} " if score.worst else ""
-    return Cell(f"{mark}{form.value(score.mean)}", tooltip=f"95 % interval: {form.interval(score.interval)}")
+def _class_rows(part: SystemClasses, *, total: bool = False) -> Iterator[tuple[str, ...]]:
+    counts = {name: Counter(of_system) for name, of_system in part.counts.items()}
+    if total:
+        counts = {"all systems": sum(counts.values(), Counter[str]()), **counts}
+    for name, of_system in counts.items():
+        yield name, *(format_count(of_system[kind], of_system.total()) for kind in part.classes)
+
+
+def system_group_tables(board: Leaderboard, *, percent: bool = True) -> Iterator[Table]:
+    """Yield a table of the systems in each group of questions, best first, for each metric."""
+    for place, metric in enumerate(board.metrics if board.groups else ()):
+        form = MetricFormat.of(metric.metric, metric.is_share and percent)
+        rows = [
+            (
+                "" if line else f"{group.name} ({group.metrics[place].units:,} of {group.units:,})",
+                score.system,
+                Cell(form.value(score.mean), css="strong", share=share_of_range(metric.metric, score.mean)),
+                Cell(form.interval(score.interval), tooltip=score.no_interval),
+                score.letters or NOTHING,
+                f"{score.ok:,} / {score.rows:,}",
+            )
+            for group in board.groups
+            for line, score in enumerate(group.metrics[place].systems)
+        ]
+        name = metric_label(metric.metric)
+        columns = (board.within or "", name, "mean", "95 % interval", "letters", "ok / n")
+        title = f"{name} by {board.within}; {board.unit}s with a value for every system"
+        yield Table(columns, rows, title=title, left=[name, "letters"])
 
 
 def pareto_table(front: Pareto, *, percent: bool = True) -> Table:

@@ -12,7 +12,7 @@ from sgi.analysis.compare import Comparison
 from sgi.analysis.diagnosis.diagnosis import Diagnosis
 from sgi.analysis.diagnosis.over_runs import DiagnosisComparison
 from sgi.analysis.duel.duel import Duel
-from sgi.analysis.leaderboard import Leaderboard
+from sgi.analysis.leaderboard_result import Leaderboard
 from sgi.analysis.pareto import Pareto
 from sgi.analysis.repeats import Repeats
 from sgi.engine.grounding_report import GroundingReport

@@ -17,6 +17,7 @@ from sgi.reporting.leaderboard_view import (
     difference_tables,
     leaderboard_tables,
     pareto_table,
+    system_class_tables,
     system_group_tables,
 )
 from sgi.reporting.overview import evidence, overview_sentence
@@ -118,7 +119,8 @@ def leaderboard_markdown(view: LeaderboardView) -> str:
         [f"# {escape(view.title)}"],
         [f"{len(board.systems)} systems, {board.units:,} {board.unit}s"],
         _section("## Leaderboard", _titled(leaderboard_tables(board))),
-        _section("## By group", _titled(() if view.groups is None else system_group_tables(view.groups))),
+        _section("## Classes", _titled(system_class_tables(board))),
+        _section("## By group", _titled(system_group_tables(board))),
         _section("## Pareto front", _titled(() if view.pareto is None else [pareto_table(view.pareto)])),
         _section("## Pairs of systems", _titled(difference_tables(board))),
         _remarks(view.notes),

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, g
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, create_model
 
 from sgi.analysis.compare import Comparison
-from sgi.analysis.leaderboard import Leaderboard
+from sgi.analysis.leaderboard_result import Leaderboard
 from sgi.engine.plan import BATCH_SIZE
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.details import details_schema

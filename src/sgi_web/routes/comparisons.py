@@ -28,7 +28,7 @@ from sgi_web.site import field_text, run_path, site_of, with_query
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sgi.analysis.leaderboard import MetricLeaderboard
+    from sgi.analysis.leaderboard_result import MetricLeaderboard
     from sgi.engine.run import Run
     from sgi.store.run_queries import RunRecord
 

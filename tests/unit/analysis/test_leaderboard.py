@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from sgi.analysis.compare import compare
 from sgi.analysis.leaderboard import leaderboard
-from sgi.analysis.systems import compared_systems, group_means, systems_in_run, systems_of_runs
+from sgi.analysis.pareto import pareto
+from sgi.analysis.systems import compared_systems, systems_in_run, systems_of_runs
 from sgi.kernel.errors import NotComparableError, UnknownNameError, UsageError
 from sgi.kernel.sample import Sample
 from sgi.stats.intervals import bounded_ratio, ratio_of
+from sgi.stats.paired_tests import holm
 from support.scored_runs import column, run, run_of
 
 NAN = float("nan")
@@ -192,7 +194,8 @@ def test_repeated_answers_of_a_system_are_averaged_and_gaps_are_counted():
     made = with_systems(names, column("a", [0.2, 0.4, 1, 0.5, NAN, 0.9, 0.7]), questions=questions)
     systems = systems_in_run(made, "model")
     np.testing.assert_allclose(systems.values["a"], [[0.3, 1], [0.5, NAN], [0.7, NAN]])
-    assert systems.coverage["a"] == ((4, 4), (1, 2))
+    (metric,) = leaderboard(systems).metrics
+    assert {one.system: (one.ok, one.rows) for one in metric.systems} == {"x": (4, 4), "y": (1, 2)}
     assert systems.notes[:3] == (
         "1 of 3 questions lack an answer of a system.",
         "1 rows name no system and are left out.",
@@ -225,9 +228,9 @@ def test_a_blank_name_is_no_system(blank):
 def test_a_system_without_any_value_and_equal_values_give_no_letters_and_no_error():
     runs = [run(column("a", [0.5] * 9), name="x"), run(column("a", [NAN] * 9), name="y")]
     (metric,) = leaderboard(systems_of_runs(runs, allow_different=True)).metrics
-    assert metric.units == 0
+    assert (metric.units, metric.no_letters) == (9, "only x has values")
     assert [(score.mean, score.letters, score.ok) for score in metric.systems] == [
-        (None, "", 9),
+        (0.5, "", 9),
         (None, "", 0),
     ]
     runs = [run(column("a", [0.5] * 9), name=name) for name in "xy"]
@@ -240,9 +243,12 @@ def test_groups_of_one_question_have_means_and_no_interval():
     kinds = ["rare"] * 2 + ["usual"] * 18
     questions = [f"q{place // 2}" for place in range(20)]
     made = with_systems(["x", "y"] * 10, column("a", [0.4, 0.6] * 10), questions=questions, kind=kinds)
-    rare, usual = group_means(systems_in_run(made, "model"), "kind", {"a"}).metrics["a"]
-    assert (rare.group, rare.units, [one.interval for one in rare.systems]) == ("rare", 1, [None, None])
-    assert all(one.interval is not None for one in usual.systems)
+    rare, usual = leaderboard(systems_in_run(made, "model"), within="kind").groups
+    (of_rare,), (of_usual,) = rare.metrics, usual.metrics
+    assert (rare.name, rare.units, [one.interval for one in of_rare.systems]) == ("rare", 1, [None, None])
+    assert [one.mean for one in of_rare.systems] == [0.6, 0.4]
+    assert of_rare.no_letters == "1 cluster is too few for an interval; 5 are needed"
+    assert all(one.interval is not None for one in of_usual.systems)
 
 
 def test_a_thousand_systems_are_refused_before_any_test(monkeypatch):
@@ -285,21 +291,59 @@ def test_what_cannot_be_compared_is_refused(make, error, text):
         make()
 
 
-def test_each_group_has_its_means_and_marks_the_best_and_the_worst():
-    questions = [f"q{place // 2}" for place in range(40)]
-    kinds = ["easy" if place < 20 else "hard" for place in range(40)]
-    values = [0.9, 0.5] * 10 + [0.3, 0.3] * 10
-    made = with_systems(["x", "y"] * 20, column("a", values), questions=questions, kind=kinds)
-    groups = group_means(systems_in_run(made, "model"), "kind", {"a"})
-    easy, hard = groups.metrics["a"]
-    assert [(easy.group, easy.units), (hard.group, hard.units)] == [("easy", 10), ("hard", 10)]
-    assert [(one.system, one.mean, one.best, one.worst) for one in easy.systems] == [
-        ("x", pytest.approx(0.9), True, False),
-        ("y", pytest.approx(0.5), False, True),
-    ]
-    assert not any(one.best or one.worst for one in hard.systems)
+def test_the_systems_of_each_group_have_letters_of_their_own():
+    questions = [f"q{place // 2}" for place in range(80)]
+    kinds = ["easy" if place < 40 else "hard" for place in range(80)]
+    values = [0.9, 0.5] * 20 + [0.3, 0.3] * 20
+    made = with_systems(["x", "y"] * 40, column("a", values), questions=questions, kind=kinds)
+    result = leaderboard(systems_in_run(made, "model"), within="kind")
+    easy, hard = result.groups
+    assert [(easy.name, easy.units), (hard.name, hard.units)] == [("easy", 20), ("hard", 20)]
+    shown = [(one.system, one.mean, one.letters, one.ok, one.rows) for one in easy.metrics[0].systems]
+    assert shown == [("x", pytest.approx(0.9), "a", 20, 20), ("y", pytest.approx(0.5), "b", 20, 20)]
+    assert [one.letters for one in hard.metrics[0].systems] == ["a", "a"]
     with pytest.raises(UnknownNameError, match="model, kind"):
-        group_means(systems_in_run(made, "model"), "type", {"a"})
+        leaderboard(systems_in_run(made, "model"), within="type")
+
+
+def test_p_in_groups_is_corrected_for_all_groups():
+    questions = [f"q{place // 2}" for place in range(400)]
+    kinds = [f"k{place // 20}" for place in range(400)]
+    values = np.random.default_rng(5).normal(0.5, 0.1, 400)
+    made = with_systems(["x", "y"] * 200, column("a", values), questions=questions, kind=kinds)
+    groups = leaderboard(systems_in_run(made, "model"), within="kind").groups
+    tests = [group.metrics[0].differences[0] for group in groups]
+    assert [one.adjusted_p for one in tests] == list(holm([one.difference.p for one in tests]))
+    assert min(one.difference.p for one in tests) < 0.05
+    assert {score.letters for group in groups for score in group.metrics[0].systems} == {"a"}
+
+
+def test_a_system_without_values_of_a_metric_leaves_the_others_compared():
+    """A method without passages has no grounding; the methods with passages are still compared on it."""
+    questions = [f"q{place // 3}" for place in range(60)]
+    values = np.column_stack([np.linspace(0.6, 0.9, 20), np.linspace(0.2, 0.5, 20), np.full(20, NAN)])
+    made = with_systems(
+        ["local", "basic", "none"] * 20,
+        column("a", values.ravel()),
+        column("b", np.linspace(0, 1, 60)),
+        questions=questions,
+    )
+    result = leaderboard(systems_in_run(made, "model"))
+    first, second = result.metrics
+    assert first.units == second.units == 20
+    assert [(one.system, one.letters, one.ok, one.rows) for one in first.systems] == [
+        ("local", "a", 20, 20),
+        ("basic", "b", 20, 20),
+        ("none", "", 0, 20),
+    ]
+    assert not first.has_ranks
+    assert [one.mean is None for one in first.systems] == [False, False, True]
+    assert {(one.first, one.second) for one in first.differences} == {("local", "basic")}
+    assert len(second.differences) == 3
+    assert "none has no value of a, and is not compared on it." in result.notes
+    front = pareto(result, "a", "b")
+    assert [one.system for one in front.systems] == ["local", "basic"]
+    assert front.notes == ("none has no value of a or b.",)
 
 
 @pytest.mark.slow
