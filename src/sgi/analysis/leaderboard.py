@@ -233,7 +233,8 @@ def _score(
 ) -> SystemScore:
     """Return the mean of a system over the compared units, and the number of its rows with a value."""
     rows = systems.answers_of(system, block.among)
-    ok = int(systems.runs[system].metrics[block.metric].ok[rows].sum())
+    scored = systems.runs[system].metrics.get(block.metric)
+    ok = 0 if scored is None else int(scored.ok[rows].sum())
     name, column = systems.names[system], systems.columns[block.metric]
     if system in block.absent:
         return SystemScore(name, None, None, ok, len(rows), "", "the system has no value")
@@ -260,7 +261,7 @@ def _class_counts(systems: Systems, metrics: set[str], units: Units) -> tuple[Sy
 
 def _classes_of(run: Run, metric: str, key: str, rows: NDArray[np.int64]) -> Counter[str]:
     """Count the classes of some rows; ``key`` is the detail of the metric that holds the class."""
-    read = run.read_details(metric, rows.tolist()) if run.read_details else ()
+    read = run.read_details(metric, rows.tolist()) if run.read_details and metric in run.metrics else ()
     return Counter(filter(None, (group_name(details.get(key)) for _, details in read)))
 
 

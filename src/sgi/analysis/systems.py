@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import reduce
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -137,8 +138,8 @@ def systems_of_runs(
     """Align the rows of several runs; each run is a system.
 
     The rows of every run are paired with the rows of the first run by `pair_rows`. Rows that a run lacks are
-    left out, and a note counts them. Runs may differ in metrics that are not in ``metrics`` (with or without
-    parameters), unless it is empty.
+    left out, and a note counts them. A metric is compared if two runs have it. Runs may differ in metrics
+    that are not in ``metrics`` (with or without parameters), unless it is empty.
 
     Raises:
         NotComparableError: a run differs from the first one in more than its responses.
@@ -149,12 +150,12 @@ def systems_of_runs(
     first = runs[0]
     pairs = [pair_rows(first, run) for run in runs[1:]]
     rows = reduce(np.intersect1d, (pair.first for pair in pairs))
-    common = [common_metrics(first, run) for run in runs[1:]]
-    shared = [name for name in first.metrics if all(name in names_of_pair for names_of_pair in common)]
+    common = {name for pair in combinations(runs, 2) for name in common_metrics(*pair)}
+    columns = {name: column for run in runs for name, column in run.metrics.items() if name in common}
+    shared = [*columns]
     selected = {name for name in shared if {name, metric_name(name)} & {*metrics}} or {*shared}
-    if not len(rows) or not shared:
-        what = "metric" if len(rows) else "row"
-        raise UsageError(f"{', '.join(names)} have no {what} in common.")
+    if not len(rows):
+        raise UsageError(f"{', '.join(names)} have no row in common.")
     notes = []
     for run, pair in zip(runs[1:], pairs, strict=True):
         differences = [one for one in find_differences(first, run, pair) if one.concerns(selected)]
@@ -169,11 +170,8 @@ def systems_of_runs(
         names=tuple(names),
         unit="row",
         clusters=parts[0].clusters,
-        columns={name: with_range(first.metrics[name]) for name in shared},
-        values={
-            name: np.column_stack([on_mean_scale(with_range(part.metrics[name])).values for part in parts])
-            for name in shared
-        },
+        columns={name: with_range(column) for name, column in columns.items()},
+        values={name: np.column_stack([_values(part, name) for part in parts]) for name in columns},
         runs=tuple(runs),
         rows=np.column_stack(aligned),
         answers=np.vstack(
@@ -241,6 +239,13 @@ def systems_in_run(
             *run.clustering.notes(len(run.ids)),
         ),
     )
+
+
+def _values(run: Run, metric: str) -> NDArray[np.float64]:
+    """Return the values of a metric on the scale of its mean; NaN if the run does not have the metric."""
+    if metric not in run.metrics:
+        return np.full(len(run.ids), np.nan)
+    return on_mean_scale(with_range(run.metrics[metric])).values
 
 
 def _different_parts(

@@ -143,6 +143,7 @@ def _print_leaderboard(view: LeaderboardView, *, pairs: bool, percent: bool, as_
         system_class_tables,
         system_group_tables,
     )
+    from sgi.reporting.section_findings import leaderboard_findings
     from sgi.reporting.views.to_json import as_json as json_of
 
     result = view.leaderboard
@@ -150,6 +151,8 @@ def _print_leaderboard(view: LeaderboardView, *, pairs: bool, percent: bool, as_
         print_json(result.to_dict() | ({"pareto": json_of(view.pareto)} if view.pareto else {}))
     else:
         print_lines([f"{len(result.systems)} systems, {result.units:,} {result.unit}s", ""])
+        findings = leaderboard_findings(result, percent=percent)
+        print_lines([*(one_line(finding, longest=_LONGEST) for finding in findings), ""])
         print_tables(leaderboard_tables(result, percent=percent))
         print_tables(system_class_tables(result))
         if pairs:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.reporting import figures
-from sgi.reporting.leaderboard_view import MAX_METRIC_FIGURES, pareto_figure, systems_figure
+from sgi.reporting.leaderboard_figures import (
+    MAX_METRIC_FIGURES,
+    pareto_figure,
+    system_groups_figure,
+    systems_figure,
+)
 from sgi.reporting.point_figures import plane_figure, scatter_figure
 from sgi.reporting.section_findings import distribution_finding
 from sgi.reporting.trend_view import trend_figure, trend_finding
@@ -77,6 +82,11 @@ def leaderboard_charts(view: LeaderboardView) -> Specs:
         f"systems-{n}": systems_figure(metric, board.unit)
         for n, metric in enumerate(board.metrics[:MAX_METRIC_FIGURES])
         if metric.units
+    }
+    charts |= {
+        f"groups-{n}": system_groups_figure(board, n)
+        for n, metric in enumerate(board.metrics[:MAX_METRIC_FIGURES])
+        if any(score.mean is not None for group in board.groups for score in group.metrics[n].systems)
     }
     if view.pareto is not None:
         charts["pareto"] = pareto_figure(view.pareto)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from sgi.stats.calibration import Reliability
+    from sgi.stats.intervals import Interval
 
 # Okabe and Ito's palette: distinct for colour-blind readers and in print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -46,6 +47,11 @@ class Dot:
     series: str = ""
     low: float | None = None
     high: float | None = None
+
+
+def interval_ends(interval: Interval | None) -> tuple[float | None, float | None]:
+    """Return the ends of an interval; None without one."""
+    return (None, None) if interval is None else (interval.low, interval.high)
 
 
 def quantitative(field: str, **options: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from sgi.reporting.charts import (
     Dot,
     curve_chart,
     dot_chart,
+    interval_ends,
     matrix_chart,
     reliability_chart,
     step_chart,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from sgi.reporting.views.group_view import GroupTable
     from sgi.reporting.views.metric_pairs import Correlation
     from sgi.reporting.views.metric_values import Distribution, LabelMetrics
-    from sgi.stats.intervals import Interval
 
 MAX_DRAWN_GROUPS = 30
 """Maximum number of groups in a chart; the largest groups are drawn."""
@@ -114,7 +114,7 @@ def groups_figure(part: GroupTable, metric: str) -> Chart:
 
 
 def _mean_dot(name: str, summary: MetricSummary) -> Dot:
-    low, high = _ends(summary.interval)
+    low, high = interval_ends(summary.interval)
     return Dot(name, summary.mean or 0.0, low=low, high=high)
 
 
@@ -171,7 +171,7 @@ def causes_figure(diagnosis: Diagnosis) -> Chart:
         ValueError: no row is diagnosed.
     """
     dots = [
-        Dot(each.cause, each.share or 0.0, "", *_ends(each.interval))
+        Dot(each.cause, each.share or 0.0, "", *interval_ends(each.interval))
         for each in diagnosis.causes
         if each.rows
     ]
@@ -184,10 +184,6 @@ def causes_figure(diagnosis: Diagnosis) -> Chart:
         "encoding": chart["layer"][-1]["encoding"],
     }
     return chart | {"layer": [bars, *chart["layer"]], "description": describe_causes(diagnosis)}
-
-
-def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
-    return (None, None) if interval is None else (interval.low, interval.high)
 
 
 def comparison_figure(comparison: Comparison, *, base: str = "", new: str = "") -> Chart:
@@ -213,4 +209,4 @@ def _differences(comparison: Comparison) -> Iterator[Dot]:
     for name, metric in zip(short_names([metric.metric for metric in compared]), compared, strict=True):
         paired = metric.difference
         if paired.difference is not None:
-            yield Dot(name, paired.difference, metric.verdict, *_ends(paired.interval))
+            yield Dot(name, paired.difference, metric.verdict, *interval_ends(paired.interval))

@@ -1,4 +1,4 @@
-"""View of several systems over the same questions, with its tables and charts.
+"""View of several systems over the same questions, with its tables.
 
 The systems are runs, or the groups of rows of one run.
 """
@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sgi.analysis.leaderboard import leaderboard
 from sgi.analysis.pareto import Pareto, pareto
 from sgi.analysis.systems import MIN_SYSTEMS, compared_systems
 from sgi.kernel.errors import UsageError
 from sgi.kernel.short_text import metric_label
-from sgi.reporting.charts import COLOURS, GREY, Dot, dot_chart, nominal, quantitative
-from sgi.reporting.descriptions import describe_pareto, describe_systems, short, short_names
+from sgi.reporting.charts import COLOURS, GREY
 from sgi.reporting.formatting import NOTHING, MetricFormat, format_count, probability, share_of_range
 from sgi.reporting.table import Cell, Table
 from sgi.reporting.views.run_header import unfinished_notes
@@ -26,13 +25,9 @@ if TYPE_CHECKING:
     from sgi.analysis.leaderboard_result import Leaderboard, MetricLeaderboard, SystemClasses
     from sgi.analysis.pareto import ParetoMetric, ParetoSystem
     from sgi.engine.run import Run
-    from sgi.reporting.charts import Chart
     from sgi.store.run_queries import RunRecord
 
-MAX_METRIC_FIGURES = 12
-"""Maximum number of charts of metrics on a page."""
-_SIDE = 420
-_VERDICTS = {
+VERDICT_STYLES = {
     "surely on the front": ("good", COLOURS[2], "circle"),
     "perhaps on the front": ("warning", COLOURS[5], "diamond"),
     "perhaps dominated": ("warning", COLOURS[4], "triangle-up"),
@@ -142,7 +137,7 @@ def overview_table(board: Leaderboard, *, percent: bool = True) -> Table:
         (
             system,
             *(
-                f"{form.value(of[system].mean)} {of[system].letters or NOTHING}"
+                f"{form.value(of[system].mean)} {of[system].letters}".rstrip()
                 for of, form in zip(scores, formats, strict=True)
             ),
         )
@@ -173,7 +168,7 @@ def systems_table(
         for score in metric.systems
     )
     name = metric_label(metric.metric)
-    title = f"{name}: {metric.units:,} {unit}s with a value for every system"
+    title = f"{name}: {metric.units:,} {unit}s with a value for each compared system"
     ranks = ("rank",) if metric.has_ranks else ()
     columns = (name, "mean", "95 % interval", "letters", *ranks, "ok / n")
     return Table(columns, rows, title=title, left=["letters"])
@@ -243,7 +238,7 @@ def system_group_tables(board: Leaderboard, *, percent: bool = True) -> Iterator
         ]
         name = metric_label(metric.metric)
         columns = (board.within or "", name, "mean", "95 % interval", "letters", "ok / n")
-        title = f"{name} by {board.within}; {board.unit}s with a value for every system"
+        title = f"{name} by {board.within}; {board.unit}s with a value for each compared system"
         yield Table(columns, rows, title=title, left=[name, "letters"])
 
 
@@ -254,7 +249,7 @@ def pareto_table(front: Pareto, *, percent: bool = True) -> Table:
     rows = (
         (
             one.system,
-            Cell(one.verdict, css=_VERDICTS[one.verdict][0]),
+            Cell(one.verdict, css=VERDICT_STYLES[one.verdict][0]),
             *(
                 part
                 for form, mean in zip(forms, (one.quality, one.cost), strict=True)
@@ -266,7 +261,7 @@ def pareto_table(front: Pareto, *, percent: bool = True) -> Table:
     )
     names = [metric_label(metric.metric) for metric in metrics]
     columns = ("system", "verdict", names[0], "95 % interval", names[1], "95 % interval", "other systems")
-    title = " and ".join(f"{metric_label(metric.metric)} ({_better(metric)})" for metric in metrics)
+    title = " and ".join(f"{metric_label(metric.metric)} ({better_end(metric)})" for metric in metrics)
     return Table(columns, rows, title=title, left=["verdict", "other systems"])
 
 
@@ -278,123 +273,6 @@ def _others(one: ParetoSystem) -> str:
     return f"dominated by {others}" if others else NOTHING
 
 
-def systems_figure(metric: MetricLeaderboard, unit: str) -> Chart:
-    """Draw the mean of each system with its interval and its letters, best first.
-
-    Raises:
-        ValueError: the metric has no mean.
-    """
-    names = short_names([score.system for score in metric.systems])
-    dots, ends = [], []
-    for name, score in zip(names, metric.systems, strict=True):
-        if score.mean is None:
-            continue
-        low, high = (score.interval.low, score.interval.high) if score.interval else (None, None)
-        dots.append(Dot(name, score.mean, low=low, high=high))
-        if score.letters:
-            ends.append(
-                {"label": name, "end": score.mean if high is None else high, "letters": score.letters}
-            )
-    if not dots:
-        raise ValueError(f"No system has a mean of {short(metric.metric)!r}.")
-    chart = dot_chart(
-        dots,
-        title=f"{short(metric.metric)}: systems and letters",
-        axis=f"mean{' (a share)' if metric.is_share else ''}, 95 % interval; {_better(metric)}",
-    )
-    if ends:  # Vega warns about an empty layer
-        letters = {
-            "data": {"values": ends},
-            "mark": {"type": "text", "align": "left", "dx": 8, "fontWeight": "bold", "fontSize": 12},
-            "encoding": {
-                "y": nominal("label", sort=names),
-                "x": quantitative("end"),
-                "text": nominal("letters"),
-            },
-        }
-        chart["layer"].append(letters)
-    return chart | {"description": describe_systems(metric, unit)}
-
-
-def pareto_figure(front: Pareto) -> Chart:
-    """Draw the systems on two metrics with both intervals; a dashed line joins the systems on the front."""
-    names = short_names([one.system for one in front.systems])
-    rows = [
-        {"system": name, "verdict": one.verdict, "quality": one.quality.mean, "cost": one.cost.mean}
-        | {
-            f"{field}_{end}": getattr(mean.interval, end)
-            for field, mean in (("quality", one.quality), ("cost", one.cost))
-            if mean.interval is not None
-            for end in ("low", "high")
-        }
-        for name, one in zip(names, front.systems, strict=True)
-    ]
-    x, y = (
-        quantitative(field, title=_axis(metric), scale={"zero": False}, axis={"tickCount": 6})
-        for field, metric in (("cost", front.cost), ("quality", front.quality))
-    )
-    colour = _verdict_encoding({one.verdict for one in front.systems})
-    layers: list[Chart] = [
-        {
-            "transform": [{"filter": "indexof(datum.verdict, 'front') > 0"}],
-            "mark": {
-                "type": "line",
-                "interpolate": "step-before" if front.cost.higher_is_better else "step-after",
-                "strokeDash": [4, 4],
-                "color": GREY,
-            },
-            "encoding": {"x": x, "y": y, "order": quantitative("cost")},
-        }
-    ]
-    layers += [
-        {
-            "transform": [{"filter": f"isValid(datum.{field}_low)"}],
-            "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.8},
-            "encoding": {"x": x, "y": y, "color": colour["color"], **ends},
-        }
-        for field, ends in (
-            ("cost", {"x": x | {"field": "cost_low"}, "x2": {"field": "cost_high"}}),
-            ("quality", {"y": y | {"field": "quality_low"}, "y2": {"field": "quality_high"}}),
-        )
-        if any(f"{field}_low" in row for row in rows)  # Vega warns about an empty layer
-    ]
-    tooltip = [nominal("system"), nominal("verdict")]
-    layers += [
-        {
-            "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
-            "encoding": {"x": x, "y": y, **colour, "tooltip": tooltip},
-        },
-        {
-            "mark": {"type": "text", "align": "left", "baseline": "bottom", "dx": 6, "dy": -4},
-            "encoding": {"x": x, "y": y, "text": nominal("system")},
-        },
-    ]
-    return {
-        "title": f"{short(front.quality.metric)} and {short(front.cost.metric)}: Pareto front",
-        "description": describe_pareto(front),
-        "width": _SIDE,
-        "height": _SIDE * 3 // 4,
-        "data": {"values": rows},
-        "layer": layers,
-    }
-
-
-def _axis(metric: ParetoMetric) -> list[str]:
-    """Return the two lines of the title of an axis."""
-    name = f"{short(metric.metric)}{' (a share)' if metric.is_share else ''}"
-    return [name, f"95 % interval; {_better(metric)}"]
-
-
-def _better(metric: MetricLeaderboard | ParetoMetric) -> str:
+def better_end(metric: MetricLeaderboard | ParetoMetric) -> str:
+    """Return which end of a metric is better, in words."""
     return f"{'higher' if metric.higher_is_better else 'lower'} is better"
-
-
-def _verdict_encoding(verdicts: set[str]) -> dict[str, Any]:
-    """Return colour and shape of the verdicts that occur, with one legend."""
-    names = [name for name in _VERDICTS if name in verdicts]
-    legend = {"title": None, "orient": "bottom", "columns": 2}
-    ranges = zip(*(_VERDICTS[name][1:] for name in names), strict=True)
-    return {
-        channel: nominal("verdict", scale={"domain": names, "range": list(values)}, legend=legend)
-        for channel, values in zip(("color", "shape"), ranges, strict=True)
-    }

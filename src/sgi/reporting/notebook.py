@@ -194,7 +194,7 @@ def _differences(comparison: Comparison) -> Iterator[Chart]:
 
 
 def _systems(board: Leaderboard) -> Iterator[Chart]:
-    from sgi.reporting.leaderboard_view import systems_figure
+    from sgi.reporting.leaderboard_figures import systems_figure
 
     for metric in board.metrics[:_CHARTS]:
         if metric.units:
@@ -202,7 +202,7 @@ def _systems(board: Leaderboard) -> Iterator[Chart]:
 
 
 def _front(front: Pareto) -> Iterator[Chart]:
-    from sgi.reporting.leaderboard_view import pareto_figure
+    from sgi.reporting.leaderboard_figures import pareto_figure
 
     yield pareto_figure(front)
 

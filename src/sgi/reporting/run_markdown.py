@@ -23,6 +23,7 @@ from sgi.reporting.leaderboard_view import (
 from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.row_details import row_maps
 from sgi.reporting.safe_text import code, escape
+from sgi.reporting.section_findings import leaderboard_findings
 from sgi.reporting.tables import (
     class_lines,
     comparison_tables,
@@ -118,6 +119,7 @@ def leaderboard_markdown(view: LeaderboardView) -> str:
     parts: Iterator[str] = chain(
         [f"# {escape(view.title)}"],
         [f"{len(board.systems)} systems, {board.units:,} {board.unit}s"],
+        [_list_lines(map(escape, leaderboard_findings(board)))],
         _section("## Leaderboard", _titled(leaderboard_tables(board))),
         _section("## Classes", _titled(system_class_tables(board))),
         _section("## By group", _titled(system_group_tables(board))),

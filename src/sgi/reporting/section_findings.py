@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.short_text import metric_label
 from sgi.reporting.descriptions import short
-from sgi.reporting.formatting import format_mean
+from sgi.reporting.formatting import MetricFormat, format_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sgi.analysis.audit.audited_means import AuditedMean
+    from sgi.analysis.leaderboard_result import Leaderboard, MetricLeaderboard
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.protocols import Usage
     from sgi.reporting.views.group_view import GroupTable
@@ -24,6 +25,31 @@ if TYPE_CHECKING:
 
 _MEANS = 4
 """Number of means in the line of the summary."""
+
+
+def leaderboard_findings(board: Leaderboard, *, percent: bool = True) -> list[str]:
+    """Return a sentence for each metric: the systems ahead, and those that are significantly worse.
+
+    A system is ahead if no other one is significantly better.
+    """
+    return [f"{metric_label(one.metric)}: {_leaders(one, percent=percent)}." for one in board.metrics]
+
+
+def _leaders(metric: MetricLeaderboard, *, percent: bool) -> str:
+    form = MetricFormat.of(metric.metric, metric.is_share and percent)
+    ahead, worse = (
+        ", ".join(
+            f"{short(score.system)} {form.value(score.mean)}"
+            for score in metric.systems
+            if score.ranks is not None and (score.ranks[0] > 1) == is_behind
+        )
+        for is_behind in (False, True)
+    )
+    if not ahead:
+        return f"not compared, {metric.no_letters or 'without a test'}"
+    if not worse:
+        return f"no significant difference between {ahead}"
+    return f"{ahead} ahead; significantly worse than another system: {worse}"
 
 
 def metrics_finding(metrics: Sequence[MetricSummary]) -> str:

@@ -346,6 +346,22 @@ def test_a_system_without_values_of_a_metric_leaves_the_others_compared():
     assert front.notes == ("none has no value of a or b.",)
 
 
+def test_a_metric_of_only_some_runs_is_compared_among_these():
+    shared = column("b", noise(3))
+    runs = [
+        run(column("a", noise(1)), shared, name="x"),
+        run(column("a", noise(2, mean=0.8)), shared, name="y"),
+    ]
+    result = leaderboard(systems_of_runs([*runs, run(shared, name="z")]))
+    of_a = next(one for one in result.metrics if one.metric == "a")
+    assert [(one.system, one.ok, one.rows) for one in of_a.systems] == [
+        ("y", 60, 60),
+        ("x", 60, 60),
+        ("z", 0, 60),
+    ]
+    assert [one.letters for one in of_a.systems] == ["a", "b", ""]
+
+
 @pytest.mark.slow
 def test_equal_systems_get_different_letters_in_at_most_5_percent_of_the_simulations():
     wrong = 0

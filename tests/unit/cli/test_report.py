@@ -74,7 +74,7 @@ def test_three_runs_or_a_column_give_a_leaderboard(sgi, kept, tmp_path):
     store_run("sgi.db", tmp_path, answers, name="sunday", metrics=METRICS)
     facts = sgi("report", "monday", "friday", "sunday", "--format", "json").json
     assert [run["name"] for run in facts["runs"]] == ["monday", "friday", "sunday"]
-    assert (facts["title"], facts["groups"]) == ("monday, friday, sunday", None)
+    assert (facts["title"], facts["leaderboard"]["groups"]) == ("monday, friday, sunday", [])
     assert [metric["metric"] for metric in facts["leaderboard"]["metrics"]] == list(METRICS)
     page = sgi(
         "report", "monday", "friday", "--within", "topic", "--format", "md", "--title", "Two *runs*"
@@ -86,7 +86,8 @@ def test_three_runs_or_a_column_give_a_leaderboard(sgi, kept, tmp_path):
     result = sgi("report", "monday", "friday", "sunday", *words)
     assert "Wrote board.html: monday, friday, sunday" in result.err
     page = (tmp_path / "board.html").read_text(encoding="utf-8")
-    assert page.count('data-chart="systems-') == 3
+    assert page.count('data-chart="systems-') == page.count('data-chart="groups-') == 3
+    assert page.count(" ahead; significantly worse than another system: ") == 3
     assert 'data-chart="pareto"' in page
     assert "friday − sunday" in page or "sunday − friday" in page
     assert not (tmp_path / "board.rows.csv").exists()

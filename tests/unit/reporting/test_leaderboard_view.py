@@ -10,15 +10,11 @@ import vl_convert
 
 from sgi.analysis.amounts import format_amount
 from sgi.analysis.leaderboard import leaderboard
+from sgi.analysis.leaderboard_result import SystemGroup
 from sgi.analysis.pareto import pareto
 from sgi.analysis.systems import systems_of_runs
-from sgi.reporting.leaderboard_view import (
-    difference_tables,
-    leaderboard_tables,
-    pareto_figure,
-    pareto_table,
-    systems_figure,
-)
+from sgi.reporting.leaderboard_figures import pareto_figure, system_groups_figure, systems_figure
+from sgi.reporting.leaderboard_view import difference_tables, leaderboard_tables, pareto_table
 from support.scored_runs import column, run
 
 HOSTILE = 'a.b["c\'d"](x=1) </script><img src=x onerror=alert(1)> \x00\x1b\u202e'
@@ -57,7 +53,7 @@ def test_small_costs_keep_their_digits_and_their_unit():
 
 
 def test_three_systems_have_ranks_and_two_have_none():
-    (table,) = leaderboard_tables(board("wrong"))
+    _, table, *_ = leaderboard_tables(board("wrong"))
     assert table.columns[3:5] == ("letters", "rank")
     assert [row[3:5] for row in table.rows] == [("a", "1 to 2"), ("a", "1 to 2"), ("b", "3")]
     assert all("rank" not in table.columns for table in leaderboard_tables(board()))
@@ -77,6 +73,12 @@ def test_systems_are_drawn_with_their_letters():
     assert letters[0]["end"] == pytest.approx(metric.systems[0].interval.high)
     assert chart["description"].startswith("a over 40 rows, best system first: best")
     assert vl_convert.vegalite_to_svg(chart)
+    of_one = SystemGroup("easy", 40, (metric,), ())
+    names = tuple(score.system for score in metric.systems)
+    grouped = replace(board(), systems=names, metrics=(metric,), within="kind", groups=(of_one,))
+    drawn = system_groups_figure(grouped, 0)
+    assert [row["label"] for row in drawn["data"]["values"]] == ["easy"] * 3
+    assert vl_convert.vegalite_to_svg(drawn)
     empty = replace(metric, systems=tuple(replace(score, mean=None) for score in metric.systems))
     with pytest.raises(ValueError, match="No system has a mean"):
         systems_figure(empty, "row")
