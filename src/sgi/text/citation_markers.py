@@ -6,13 +6,12 @@ import re
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from sgi.text.kind_citations import MAX_RANGE, find_kind_citations
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from sgi.text.linear_pattern import LinearPattern
-
-MAX_RANGE = 50
-"""A range of more numbers, such as ``[100-900]``, is not a marker."""
 
 _BRACKETS = re.compile(r"\[([^\[\]\n]{1,120})\]|【([^【】\n]{1,120})】|［([^［］\n]{1,120})］")
 _PARENTHESES = re.compile(r"\(([^()\n]{1,120})\)")
@@ -80,8 +79,9 @@ def find_markers(
 
     Markers are numbers of at most three digits in brackets (``[1]``, ``[2, 3]``, ``[1-3]``, ``[^4]``,
     ``\[1\]``, ``【1†source】``), superscripts after a word or a punctuation mark (``tall¹``,
-    ``tall<sup>1</sup>``), and named numbers (``(Source 2)``, ``[Doc 3]``). A superscript after a year is one
-    if another superscript is one; see `unread_markers`. Years, Markdown links, array indexes, intervals,
+    ``tall<sup>1</sup>``), named numbers (``(Source 2)``, ``[Doc 3]``), and kinds with ids
+    (``[Data: Reports (2, 7)]``); see `find_kind_citations`. A superscript after a year is one if another
+    superscript is one; see `unread_markers`. Years, Markdown links, array indexes, intervals,
     exponents, formulas, code and footnote definitions are not markers.
 
     Args:
@@ -95,6 +95,7 @@ def find_markers(
     superscripts = [*_superscripts(text)]
     has_certain = any(found.is_certain for found in superscripts)
     candidates = chain(
+        (Marker(*found) for found in find_kind_citations(text, ids)),
         _bracketed(text, pattern, frozenset(ids)),
         _in_parentheses(text, pattern),
         (found.marker for found in superscripts if found.is_certain or has_certain),
