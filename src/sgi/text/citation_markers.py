@@ -285,6 +285,15 @@ _ENTRY = re.compile(
     "[ \t]{0,3}(?:[-*•][ \t])?"
     "(?:[\\[【(]\\^?(\\d{1,3})[\\]】)]|(\\d{1,3})[.)](?=\\s)|([¹²³⁴⁵⁶⁷⁸⁹⁰]{1,3}))[ \t]*\\S"
 )
+_BULLET = r"[ \t]{0,3}(?:[-*+•][ \t]{1,3})?"
+_NUMBERED = re.compile(_BULLET + r"(?:\*\*)?[\[【]\^?\d{1,3}[\]】](?:\*\*)?:?[ \t]*\S")
+_LINK = re.compile(
+    _BULLET + r"(?:(?:[\[【(]\^?\d{1,3}[\]】)]|\d{1,3}[.)])[ \t]{1,3})?"
+    r"(?:<?https?://\S{1,2000}|\[[^\[\]\n]{1,300}\]\([^()\s]{1,2000}\)|[\[(]\^?data ?:[^\[\]\n]{1,500}\]?"
+    r"|[^\n]{0,200}?\w[\w()-]{0,99}\.[a-z]\w{1,4})[ \t]{0,3}",
+    re.IGNORECASE,
+)
+_SENTENCE_END = (".", "!", "?", "\u3002")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
@@ -292,7 +301,8 @@ def footnote_spans(text: str) -> list[tuple[int, int]]:
     r"""Return the spans of footnote definitions and of a final list of sources, in order.
 
     A definition is a line ``[1]: text``. A final list has a heading such as "Sources:", or follows a blank
-    line; all its lines begin with a number, and without a heading the numbers increase.
+    line; all its lines begin with a number, or after a heading are links or names of files. Without a heading
+    the numbers increase.
 
     >>> text = "It is tall [1].\n\nSources:\n[1] A page about towers"
     >>> [text[start:end] for start, end in footnote_spans(text)]
@@ -308,14 +318,36 @@ def footnote_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
+def reference_list_start(text: str) -> int | None:
+    """Return where a final list of titles, files and links begins; None if there is none.
+
+    The list follows other text and has a heading such as "References". Its lines are links, names of files,
+    or begin with a number in brackets and are not sentences.
+
+    >>> text = "It is tall [1].\\n\\n### References\\n\\n- [1] Towers of Europe"
+    >>> text[reference_list_start(text) :]
+    '### References\\n\\n- [1] Towers of Europe'
+    """
+    start, lines = _after_heading(text)
+    is_list = all(
+        _LINK.fullmatch(line) or (_NUMBERED.match(line) and not line.rstrip().endswith(_SENTENCE_END))
+        for line in lines
+    )
+    return start if lines and is_list and text[:start].strip() else None
+
+
+def _after_heading(text: str) -> tuple[int, list[str]]:
+    """Return where the last heading of a list begins, and the lines after it that are not blank."""
+    headings = [match.span() for match in _HEADING.finditer(text)] if "\n" in text else []
+    start, end = headings[-1] if headings else (len(text), len(text))
+    return start, [line for line in text[end:].splitlines() if line.strip()]
+
+
 def _final_list(text: str) -> int | None:
     """Return where the final list of sources begins; None if there is none."""
-    headings = [match.span() for match in _HEADING.finditer(text)]
-    if headings:
-        start, end = headings[-1]
-        lines = [line for line in text[end:].splitlines() if line.strip()]
-        if lines and all(_ENTRY.match(line) for line in lines):
-            return start
+    start, lines = _after_heading(text)
+    if lines and all(_ENTRY.match(line) or _NUMBERED.match(line) or _LINK.fullmatch(line) for line in lines):
+        return start
     start = text.rstrip().rfind("\n\n")
     if start < 1 or not text[:start].strip():
         return None
