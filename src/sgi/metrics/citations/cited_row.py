@@ -28,8 +28,12 @@ BLANK = "the response is blank"
 NO_PASSAGES = "there are no passages"
 NO_CITATIONS = "the response cites nothing"
 UNREAD = "the response cites nothing that can be read; a number after a year, as in 1889², can be an exponent"
-NO_KINDS = "the response cites kinds of passages, as in report:2, and no id of a passage has a kind (`context_ids`)"
-NO_NUMBERS = "the response cites numbers, and passages of several kinds are not numbered: name them in `citations`"
+NO_KINDS = (
+    "the response cites kinds of passages, as in report:2, and no id of a passage has a kind (`context_ids`)"
+)
+NO_NUMBERS = (
+    "the response cites numbers, and passages of several kinds are not numbered: name them in `citations`"
+)
 
 
 class Target(NamedTuple):
