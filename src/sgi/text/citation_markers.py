@@ -319,14 +319,14 @@ def footnote_spans(text: str) -> list[tuple[int, int]]:
 
 
 def reference_list_start(text: str) -> int | None:
-    """Return where a final list of titles, files and links begins; None if there is none.
+    r"""Return where a final list of titles, files and links begins; None if there is none.
 
     The list follows other text and has a heading such as "References". Its lines are links, names of files,
     or begin with a number in brackets and are not sentences.
 
-    >>> text = "It is tall [1].\\n\\n### References\\n\\n- [1] Towers of Europe"
+    >>> text = "It is tall [1].\n\n### References\n\n- [1] Towers of Europe"
     >>> text[reference_list_start(text) :]
-    '### References\\n\\n- [1] Towers of Europe'
+    '### References\n\n- [1] Towers of Europe'
     """
     start, lines = _after_heading(text)
     is_list = all(

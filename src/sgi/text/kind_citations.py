@@ -1,7 +1,7 @@
 """Finds citations that name passages by kind and id, such as ``[Data: Reports (2, 7, +more); Sources (15)]``.
 
-The prompts of GraphRAG 3.3.0 ask for this form. Models also write ``(Data: Reports (2))``, ``[^Data: Report 2]``,
-other case, and no spaces. The id of a passage is then ``KIND:ID``, such as ``report:2``.
+The prompts of GraphRAG 3.3.0 ask for this form. Models also write ``(Data: Reports (2))``,
+``[^Data: Report 2]`` and the like. The id of a passage is then ``KIND:ID``, such as ``report:2``.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ _BRACKET = re.compile(
 )
 _PLAIN = str.maketrans({"*": "", "\\": "", "[": "(", "]": ")"})
 _AROUND = (("\\", ""), ("[", "]"), ("(", ")"), ("**", "**"), ("__", "__"), ("*", "*"), ("_", "_"))
+_NAME = re.compile(r"([^\W\d_][\w -]{1,40}):(?!//)(.+)", re.DOTALL)
 _PREFIX = re.compile(r"\^?\s?data\s?:\s?", re.IGNORECASE)
 _NUMBER = r"#?\d+(?:\s?[-\u2013]\s?\d+)?"
 _NUMBERS = rf"{_NUMBER}(?:\s?(?:,|&|and\b)\s?(?:{_NUMBER}|\+\s?more\b))*+"
@@ -59,11 +60,11 @@ class KindCitation(NamedTuple):
 def kind_and_id(name: str) -> tuple[str, str] | None:
     """Return the kind, in lower case and singular, and the id of a name ``KIND:ID``; None for another name.
 
-    >>> kind_and_id("Entities:5"), kind_and_id("report:2"), kind_and_id("page-2")
-    (('entity', '5'), ('report', '2'), None)
+    >>> kind_and_id("Entities:5"), kind_and_id("report:2"), kind_and_id("page-2"), kind_and_id("http://a.b")
+    (('entity', '5'), ('report', '2'), None, None)
     """
-    kind, colon, number = name.partition(":")
-    return (_singular(kind), number) if colon and kind and number else None
+    match = _NAME.fullmatch(name)
+    return None if match is None else (_singular(match[1]), match[2])
 
 
 def kinds_of(ids: Collection[str]) -> frozenset[str]:

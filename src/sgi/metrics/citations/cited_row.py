@@ -174,7 +174,7 @@ class CitedRow:
         return Target(str(name), number)
 
     def _position_by_kind(self, name: str) -> int | None:
-        """Return the index of the passage ``KIND:ID``; of a source also by its id alone, if no id has a kind."""
+        """Return the index of the passage ``KIND:ID``; if no id has a kind, a source is found by its id."""
         pair = kind_and_id(name)
         if pair is None:
             return None
