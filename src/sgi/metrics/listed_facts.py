@@ -83,13 +83,11 @@ def _absent(sample: Sample) -> Mapping[str, JsonValue]:
 
 
 def _parsed(text: str) -> JsonValue:
-    if text.lstrip().startswith("["):
-        try:
-            parsed: JsonValue = json.loads(text)
-        except ValueError:
-            return text.splitlines()
-        return parsed
-    return [line for line in text.splitlines() if line.strip()]
+    try:
+        parsed: JsonValue = json.loads(text) if text.lstrip().startswith("[") else None
+    except ValueError:
+        parsed = None
+    return [*filter(str.strip, text.splitlines())] if parsed is None else parsed
 
 
 def _text(fact: JsonValue) -> str | None:
