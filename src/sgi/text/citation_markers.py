@@ -293,6 +293,8 @@ _LINK = re.compile(
     r"|[^\n]{0,200}?\w[\w()-]{0,99}\.[a-z]\w{1,4})[ \t]{0,3}",
     re.IGNORECASE,
 )
+MAX_TITLE = 25
+"""Maximum number of words of a title in a list of references."""
 _SENTENCE_END = (".", "!", "?", "\u3002")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
@@ -322,18 +324,29 @@ def reference_list_start(text: str) -> int | None:
     r"""Return where a final list of titles, files and links begins; None if there is none.
 
     The list follows other text and has a heading such as "References". Its lines are links, names of files,
-    or begin with a number in brackets and are not sentences.
+    or begin with a number in brackets and are titles: at most `MAX_TITLE` words, and no full stop at the end.
 
     >>> text = "It is tall [1].\n\n### References\n\n- [1] Towers of Europe"
     >>> text[reference_list_start(text) :]
     '### References\n\n- [1] Towers of Europe'
     """
     start, lines = _after_heading(text)
-    is_list = all(
-        _LINK.fullmatch(line) or (_NUMBERED.match(line) and not line.rstrip().endswith(_SENTENCE_END))
-        for line in lines
-    )
+    is_list = all(_LINK.fullmatch(line) or (_NUMBERED.match(line) and _is_title(line)) for line in lines)
     return start if lines and is_list and text[:start].strip() else None
+
+
+def is_reference(text: str, before: str) -> bool:
+    r"""Return whether a text is the heading of a list of references, or continues such a list.
+
+    >>> is_reference("- [2] Rivers", "Old.\n\nReferences:\n- [1] a.md\n"), is_reference("Red.", "Old.")
+    (True, False)
+    """
+    start = reference_list_start(before + text)
+    return _HEADING.fullmatch(text.strip()) is not None or (start is not None and start < len(before))
+
+
+def _is_title(line: str) -> bool:
+    return len(line.split()) <= MAX_TITLE and not line.rstrip().endswith(_SENTENCE_END)
 
 
 def _after_heading(text: str) -> tuple[int, list[str]]:

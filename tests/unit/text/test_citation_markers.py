@@ -123,6 +123,7 @@ def test_ids_of_a_pattern_are_markers_with_and_without_brackets():
             True,
         ),
         *(("- [1] The dam holds 12 million litres.", False), ("1. Solar\n2. Wind", False), ("- Coal", False)),
+        (f"- [1] {'A long title ' * 9}", False),
         ("- [1] guide.md\n\nIt is old", False),
     ],
 )
