@@ -73,6 +73,7 @@ BUILT_IN: dict[str, str] = {
     "answer_relevance": f"{_JUDGED}.answer_relevance:AnswerRelevance",
     "ragas_score": "sgi.metrics.composite:RagasScore",
     "factual_accuracy": f"{_JUDGED}.factual_accuracy:FactualAccuracy",
+    "completeness_judged": f"{_JUDGED}.completeness_judged:CompletenessJudged",
     "answer_classification": f"{_CLASSES}:AnswerClassification",
     "correct_answers": f"{_CLASSES}:CorrectAnswers",
     "wrong_answers": f"{_CLASSES}:WrongAnswers",

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
-from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question, Scores
+from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.grounding.analysis import ResponseAnalysis
 from sgi.metrics.grounding.check_facts import Verdict
 from sgi.metrics.grounding.grounding_model import grounding_model, sigmoid
 from sgi.metrics.grounding.prepared_row import PreparedRow
 from sgi.metrics.grounding.signals import sentence_signals, table
+from sgi.metrics.listed_facts import check_column, listed_facts, scores_of_facts
 from sgi.metrics.references import BLANK
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from pydantic import JsonValue
-
+    from sgi.kernel.metric import Scores
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.vectors import Features
 
@@ -53,10 +52,10 @@ class Statement(TypedDict):
 
 @closed
 class CompletenessDetails(TypedDict, total=False):
-    """The statements of the reference.
+    """The statements of the reference, or the facts.
 
     Attributes:
-        statements: the statements of the best reference, in order.
+        statements: the statements of the best reference, or the facts, in order.
     """
 
     statements: list[Statement]
@@ -81,6 +80,13 @@ class Completeness(Metric["Batch"]):
     Limits: those of `grounding`. A statement in other words than the response counts as missing, and one of
     its words can count as stated with an opposite ("open" for "closed"), with exchanged roles, or with a name
     of which the response has the last word or the initials elsewhere.
+
+    With ``facts``, the statements are the facts in a column of ``metadata`` instead of a reference: a list of
+    texts, or objects with a text ``statement``. A fact of several sentences is stated if each of them is. A
+    row without the column is ``missing``; it is undefined if a fact cannot be checked.
+
+    Attributes:
+        facts: the name of the column; "" means the reference.
 
     References: our own. Nugget recall (Voorhees, 2003, "Overview of the TREC 2003 Question Answering Track")
     asks people, and its successors a language model.
@@ -107,17 +113,25 @@ class Completeness(Metric["Batch"]):
         ),
         details=CompletenessDetails,
     )
+    facts: str = ""
+
+    def __post_init__(self) -> None:
+        check_column("facts", self.facts)
+        if self.facts:
+            object.__setattr__(self, "spec", replace(type(self).spec, needs=RESPONSE))
 
     def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return the share of stated statements of each row."""
-        rows = [_best(sample) for sample in batch.samples]
-        values = np.array([_share(row) if isinstance(row, list) else 0.0 for row in rows])
-        reasons = dict.fromkeys(row for row in rows if isinstance(row, str))
-        undefined = {reason: np.array([row == reason for row in rows], np.bool_) for reason in reasons}
-        details: list[Mapping[str, JsonValue]] = [
-            {"statements": [*map(_as_json, row)]} if isinstance(row, list) else {} for row in rows
+        facts = [listed_facts(sample, self.facts) if self.facts else () for sample in batch.samples]
+        rows = [
+            each if isinstance(each, str) else _with_facts(sample, each) if self.facts else _best(sample)
+            for sample, each in zip(batch.samples, facts, strict=True)
         ]
-        return Scores.of(values, undefined=undefined, details=details)
+        return scores_of_facts(
+            [row if isinstance(row, str) else _share(row) for row in rows],
+            [each if isinstance(each, str) else "" for each in facts],
+            [{} if isinstance(row, str) else {"statements": [*map(_as_json, row)]} for row in rows],
+        )
 
 
 def _share(statements: Sequence[Statement]) -> float:
@@ -126,6 +140,18 @@ def _share(statements: Sequence[Statement]) -> float:
 
 def _as_json(statement: Statement) -> dict[str, Any]:
     return {**statement}
+
+
+def _with_facts(sample: Sample, facts: Sequence[str]) -> list[Statement] | str:
+    """Return a statement for each fact, or why one of them cannot be checked."""
+    statements: list[Statement] = []
+    for number, fact in enumerate(facts, 1):
+        parts = _check(sample, fact)
+        if isinstance(parts, str):
+            return parts.replace("the reference", f"fact {number}")
+        worst = min(parts, key=lambda part: (part["stated"], part["score"]))
+        statements.append({**worst, "text": fact})
+    return statements
 
 
 def _best(sample: Sample) -> list[Statement] | str:

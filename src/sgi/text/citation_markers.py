@@ -6,13 +6,12 @@ import re
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from sgi.text.kind_citations import MAX_RANGE, find_kind_citations
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from sgi.text.linear_pattern import LinearPattern
-
-MAX_RANGE = 50
-"""A range of more numbers, such as ``[100-900]``, is not a marker."""
 
 _BRACKETS = re.compile(r"\[([^\[\]\n]{1,120})\]|【([^【】\n]{1,120})】|［([^［］\n]{1,120})］")
 _PARENTHESES = re.compile(r"\(([^()\n]{1,120})\)")
@@ -80,8 +79,9 @@ def find_markers(
 
     Markers are numbers of at most three digits in brackets (``[1]``, ``[2, 3]``, ``[1-3]``, ``[^4]``,
     ``\[1\]``, ``【1†source】``), superscripts after a word or a punctuation mark (``tall¹``,
-    ``tall<sup>1</sup>``), and named numbers (``(Source 2)``, ``[Doc 3]``). A superscript after a year is one
-    if another superscript is one; see `unread_markers`. Years, Markdown links, array indexes, intervals,
+    ``tall<sup>1</sup>``), named numbers (``(Source 2)``, ``[Doc 3]``), and kinds with ids
+    (``[Data: Reports (2, 7)]``); see `find_kind_citations`. A superscript after a year is one if another
+    superscript is one; see `unread_markers`. Years, Markdown links, array indexes, intervals,
     exponents, formulas, code and footnote definitions are not markers.
 
     Args:
@@ -95,6 +95,7 @@ def find_markers(
     superscripts = [*_superscripts(text)]
     has_certain = any(found.is_certain for found in superscripts)
     candidates = chain(
+        (Marker(*found) for found in find_kind_citations(text, ids)),
         _bracketed(text, pattern, frozenset(ids)),
         _in_parentheses(text, pattern),
         (found.marker for found in superscripts if found.is_certain or has_certain),
@@ -284,6 +285,17 @@ _ENTRY = re.compile(
     "[ \t]{0,3}(?:[-*•][ \t])?"
     "(?:[\\[【(]\\^?(\\d{1,3})[\\]】)]|(\\d{1,3})[.)](?=\\s)|([¹²³⁴⁵⁶⁷⁸⁹⁰]{1,3}))[ \t]*\\S"
 )
+_BULLET = r"[ \t]{0,3}(?:[-*+•][ \t]{1,3})?"
+_NUMBERED = re.compile(_BULLET + r"(?:\*\*)?[\[【]\^?\d{1,3}[\]】](?:\*\*)?:?[ \t]*\S")
+_LINK = re.compile(
+    _BULLET + r"(?:(?:[\[【(]\^?\d{1,3}[\]】)]|\d{1,3}[.)])[ \t]{1,3})?"
+    r"(?:<?https?://\S{1,2000}|\[[^\[\]\n]{1,300}\]\([^()\s]{1,2000}\)|[\[(]\^?data ?:[^\[\]\n]{1,500}\]?"
+    r"|[^\n]{0,200}?\w[\w()-]{0,99}\.[a-z]\w{1,4})[ \t]{0,3}",
+    re.IGNORECASE,
+)
+MAX_TITLE = 25
+"""Maximum number of words of a title in a list of references."""
+_SENTENCE_END = (".", "!", "?", "\u3002")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
@@ -291,7 +303,8 @@ def footnote_spans(text: str) -> list[tuple[int, int]]:
     r"""Return the spans of footnote definitions and of a final list of sources, in order.
 
     A definition is a line ``[1]: text``. A final list has a heading such as "Sources:", or follows a blank
-    line; all its lines begin with a number, and without a heading the numbers increase.
+    line; all its lines begin with a number, or after a heading are links or names of files. Without a heading
+    the numbers increase.
 
     >>> text = "It is tall [1].\n\nSources:\n[1] A page about towers"
     >>> [text[start:end] for start, end in footnote_spans(text)]
@@ -307,14 +320,47 @@ def footnote_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
+def reference_list_start(text: str) -> int | None:
+    r"""Return where a final list of titles, files and links begins; None if there is none.
+
+    The list follows other text and has a heading such as "References". Its lines are links, names of files,
+    or begin with a number in brackets and are titles: at most `MAX_TITLE` words, and no full stop at the end.
+
+    >>> text = "It is tall [1].\n\n### References\n\n- [1] Towers of Europe"
+    >>> text[reference_list_start(text) :]
+    '### References\n\n- [1] Towers of Europe'
+    """
+    start, lines = _after_heading(text)
+    is_list = all(_LINK.fullmatch(line) or (_NUMBERED.match(line) and _is_title(line)) for line in lines)
+    return start if lines and is_list and text[:start].strip() else None
+
+
+def is_reference(text: str, before: str) -> bool:
+    r"""Return whether a text is the heading of a list of references, or continues such a list.
+
+    >>> is_reference("- [2] Rivers", "Old.\n\nReferences:\n- [1] a.md\n"), is_reference("Red.", "Old.")
+    (True, False)
+    """
+    start = reference_list_start(before + text)
+    return _HEADING.fullmatch(text.strip()) is not None or (start is not None and start < len(before))
+
+
+def _is_title(line: str) -> bool:
+    return len(line.split()) <= MAX_TITLE and not line.rstrip().endswith(_SENTENCE_END)
+
+
+def _after_heading(text: str) -> tuple[int, list[str]]:
+    """Return where the last heading of a list begins, and the lines after it that are not blank."""
+    headings = [match.span() for match in _HEADING.finditer(text)] if "\n" in text else []
+    start, end = headings[-1] if headings else (len(text), len(text))
+    return start, [line for line in text[end:].splitlines() if line.strip()]
+
+
 def _final_list(text: str) -> int | None:
     """Return where the final list of sources begins; None if there is none."""
-    headings = [match.span() for match in _HEADING.finditer(text)]
-    if headings:
-        start, end = headings[-1]
-        lines = [line for line in text[end:].splitlines() if line.strip()]
-        if lines and all(_ENTRY.match(line) for line in lines):
-            return start
+    start, lines = _after_heading(text)
+    if lines and all(_ENTRY.match(line) or _NUMBERED.match(line) or _LINK.fullmatch(line) for line in lines):
+        return start
     start = text.rstrip().rfind("\n\n")
     if start < 1 or not text[:start].strip():
         return None

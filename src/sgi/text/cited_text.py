@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.text.citation_markers import find_markers, footnote_spans
+from sgi.text.citation_markers import find_markers, footnote_spans, reference_list_start
 from sgi.text.tokenizers import sentence_spans
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def split_cited_text(
 def remove_markers(text: str, *, ids: Collection[str] = ()) -> TextWithoutMarkers:
     """Remove the citation markers of a text, and the spaces before them where punctuation follows.
 
-    Footnote definitions and lists of sources stay. A text without markers is returned unchanged.
+    A final list of titles, files and links is removed, too; see `reference_list_start`. Footnote definitions
+    and lists of sentences stay, because they can state something. Other texts are returned unchanged.
 
     Args:
         text: the text.
@@ -98,10 +99,14 @@ def remove_markers(text: str, *, ids: Collection[str] = ()) -> TextWithoutMarker
     >>> remove_markers("It is tall [1][2]. It is red (Source 3)!").text
     'It is tall. It is red!'
     """
-    markers = find_markers(text, ids=ids)
-    if not markers:
+    removals = [*_runs(text, find_markers(text, ids=ids))]
+    references = reference_list_start(text)
+    if references is not None:
+        removals = [each for each in removals if each.start < references]
+        removals.append(_Removal(references, len(text), ()))
+    if not removals:
         return TextWithoutMarkers(text, None)
-    plain, positions, _ = _remove(text, [*_runs(text, markers)])
+    plain, positions, _ = _remove(text, removals)
     return TextWithoutMarkers(plain, positions)
 
 

@@ -140,6 +140,47 @@ def test_a_row_without_reference_or_response_is_missing() -> None:
     assert [*sgi.evaluate(rows, "completeness")["completeness"].status] == [Status.MISSING] * 2
 
 
+FACTS = "must_have"
+STATED = "The tower is 330 m tall and stands in Paris [Data: Reports (2)].\n\n### References\n- [1] lift.md"
+
+
+@pytest.mark.parametrize(
+    ("cell", "stated"),
+    [
+        (["It is 330 m tall.", "The tower stands in Paris. Its lift opened in 1889."], [True, False]),
+        (
+            [{"statement": "The response should state that the tower is in Paris."}, "lift"],
+            [True, False],
+        ),
+        ("Paris\nRome", [True, False]),
+        ('["Paris", "It is 312 m tall."]', [True, False]),
+    ],
+)
+def test_each_fact_of_a_column_is_stated_or_not(cell: Any, stated: list[bool]) -> None:
+    row = Sample(id="1", response=STATED, metadata={FACTS: cell})
+    scored = Completeness(facts=FACTS).score(Batch.of([row]), Features()).row(0)
+    assert [each["stated"] for each in scored.details["statements"]] == stated
+    assert scored.value == 0.5
+
+
+def test_a_row_without_facts_has_a_reason_that_names_the_column() -> None:
+    cells: list[Any] = [None, [], 7, ["x", 7], [" "], ["Paris", "I do not know."]]
+    rows = [{"response": STATED, FACTS: cell} for cell in cells]
+    rows += [
+        {"response": STATED, "absent": {FACTS: "no assertion for the question"}},
+        {"question": BORN, FACTS: ["x"]},
+    ]
+    scores = sgi.evaluate(rows, Completeness(facts=FACTS))[f'completeness(facts="{FACTS}")']
+    assert list(zip(scores.status.tolist(), scores.reasons, strict=True)) == [
+        *[("missing", f"the sample has no {FACTS}")] * 2,
+        *[("missing", f"the column {FACTS} is not a list of texts")] * 2,
+        ("missing", f"the facts in the column {FACTS} are blank"),
+        ("undefined", NO_STATEMENTS.replace("the reference", "fact 2")),
+        ("missing", f"the sample has no {FACTS} (no assertion for the question)"),
+        ("missing", "the sample has no response"),
+    ]
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     reference=st.permutations(SENTENCES),

@@ -5,7 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.metrics.citations.quotes import MAX_QUOTATION, QuotedTokens, quotation_spans, quoted_parts
-from sgi.text.citation_markers import find_markers, footnote_spans, unread_markers
+from sgi.text.citation_markers import (
+    find_markers,
+    footnote_spans,
+    reference_list_start,
+    unread_markers,
+)
 from sgi.text.cited_text import remove_markers, split_cited_text
 from sgi.text.linear_pattern import LinearPattern
 from sgi.text.tokenizers import sentences
@@ -110,6 +115,26 @@ def test_ids_of_a_pattern_are_markers_with_and_without_brackets():
 
 
 @pytest.mark.parametrize(
+    ("entries", "found"),
+    [
+        ("- [1] guide.md\n- [2] History of Tolvik 1888", True),
+        (
+            "* [Guide](https://a.b/c)\n* https://a.b/c\n* guide.md\n1. <https://a.b>\n[Data: Reports (2)]",
+            True,
+        ),
+        *(("- [1] The dam holds 12 million litres.", False), ("1. Solar\n2. Wind", False), ("- Coal", False)),
+        (f"- [1] {'A long title ' * 9}", False),
+        ("- [1] guide.md\n\nIt is old", False),
+    ],
+)
+def test_a_final_list_of_titles_states_nothing(entries, found):
+    text = f"It is old [1].\n\n### References\n\n{entries}"
+    assert (reference_list_start(text) == text.index("###")) == found
+    assert (remove_markers(text).text.rstrip() == "It is old.") == found
+    assert reference_list_start(f"Sources:\n{entries}") is None
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "[" * 100_000,
@@ -122,6 +147,13 @@ def test_ids_of_a_pattern_are_markers_with_and_without_brackets():
         "<sup>" * 60_000,
         "1889² " * 30_000,
         "<sup>" + "<a>" * 50_000,
+        *(
+            "[Data:" * 30_000,
+            "(Data: (x " * 20_000,
+            "[Data: " + "Reports (2), " * 20_000,
+            "(data: (data: x) " * 10_000,
+        ),
+        "Old.\n\nReferences\n" + "a-" * 100_000,
     ],
 )
 def test_unfinished_markers_are_not_markers(text):

@@ -14,6 +14,7 @@ from sgi.metrics.grounding.normalize_unicode import normalize_text
 from sgi.metrics.grounding.prepared_row import NO_CLAIMS, PreparedRow
 from sgi.text.citation_markers import unread_markers
 from sgi.text.cited_text import split_cited_text
+from sgi.text.kind_citations import PASSAGE_KINDS, kind_and_id, kinds_of
 from sgi.text.linear_pattern import LinearPattern
 
 if TYPE_CHECKING:
@@ -27,6 +28,12 @@ BLANK = "the response is blank"
 NO_PASSAGES = "there are no passages"
 NO_CITATIONS = "the response cites nothing"
 UNREAD = "the response cites nothing that can be read; a number after a year, as in 1889², can be an exponent"
+NO_KINDS = (
+    "the response cites kinds of passages, as in report:2, and no id of a passage has a kind (`context_ids`)"
+)
+NO_NUMBERS = (
+    "the response cites numbers, and passages of several kinds are not numbered: name them in `citations`"
+)
 
 
 class Target(NamedTuple):
@@ -90,6 +97,17 @@ class CitedRow:
         return {name: at for at, name in enumerate(self.sample.context_ids)}
 
     @cached_property
+    def _kinds(self) -> frozenset[str]:
+        """The kinds of the passages, by their ids."""
+        return kinds_of(self.sample.context_ids)
+
+    @cached_property
+    def _by_kind(self) -> dict[tuple[str, str], int]:
+        """The index of each passage by its kind and id."""
+        pairs = [(kind_and_id(name), at) for at, name in enumerate(self.sample.context_ids)]
+        return {pair: at for pair, at in reversed(pairs) if pair is not None}
+
+    @cached_property
     def citations(self) -> tuple[Citation, ...]:
         """The citations of the response, in order."""
         cited_by: dict[int, list[int]] = {}
@@ -147,9 +165,33 @@ class CitedRow:
 
     def _target(self, name: int | str) -> Target:
         number = self._positions.get(str(name))
-        if number is None and isinstance(name, int) and 1 <= name <= len(self.sample.contexts):
+        if number is None and isinstance(name, str):
+            number = self._position_by_kind(name)
+        elif number is None and len(self._kinds) > 1:
+            number = self._by_kind.get(("source", str(name)))
+        elif number is None and isinstance(name, int) and 1 <= name <= len(self.sample.contexts):
             number = name - 1
         return Target(str(name), number)
+
+    def _position_by_kind(self, name: str) -> int | None:
+        """Return the index of the passage ``KIND:ID``; if no id has a kind, a source is found by its id."""
+        pair = kind_and_id(name)
+        if pair is None:
+            return None
+        is_alone = pair[0] == "source" and not self._kinds
+        return self._by_kind.get(pair, self._positions.get(pair[1]) if is_alone else None)
+
+    @cached_property
+    def unnamed(self) -> str:
+        """Why it is unknown which passages the markers name; "" if it is known."""
+        if not self.sample.contexts:
+            return ""
+        marked = [target for citation in self.citations if citation.text for target in citation.targets]
+        missing = [target.name for target in marked if target.passage is None]
+        kinds = [pair[0] for name in missing if (pair := kind_and_id(name)) is not None]
+        if not self._kinds and not {*kinds}.isdisjoint(PASSAGE_KINDS):
+            return NO_KINDS
+        return NO_NUMBERS if len(self._kinds) > 1 and any(map(str.isdecimal, missing)) else ""
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:

@@ -140,7 +140,7 @@ class _JudgedCitations(JudgedMetric[CitationJudgement]):
 
 
 def _reason(row: CitedRow) -> str:
-    return row.reason or ("" if row.sample.contexts else NO_PASSAGES)
+    return row.reason or row.unnamed or ("" if row.sample.contexts else NO_PASSAGES)
 
 
 async def _verdicts(
@@ -174,7 +174,8 @@ class CitationRecallJudged(_JudgedCitations):
     one for each set of passages of which none alone supports its statement, and, if the set does, one for
     each of its passages left out. ``citation_precision_judged`` uses the same replies.
 
-    A row is undefined if the response is blank or states nothing, or if there are no passages.
+    A row is undefined if the response is blank or states nothing, if there are no passages, or if it is
+    unknown which passages the markers name; see ``citation_validity``.
 
     Limits: the judge sees each statement alone, so it may not know what a pronoun means.
 

@@ -66,10 +66,12 @@ class CitationValidity(OfMarkers):
     .. math:: \text{citations of existing passages} \,/\, \text{citations}
 
     In [0, 1]; higher is better. A citation names a passage by its position, from 1, or by its id
-    (``context_ids``). ``[1, 2]`` are two citations. A blank passage exists. If there are no passages, every
-    citation is invalid. It needs no model and works for every language.
+    (``context_ids``), ``[Data: Reports (2)]`` by the id ``report:2``. ``[1, 2]`` are two citations. A blank
+    passage exists. If there are no passages, every citation is invalid. It needs no model and works for every
+    language.
 
-    A row is undefined if the response is blank or cites nothing.
+    A row is undefined if the response is blank or cites nothing, and if its markers cite kinds and the ids
+    have none, or numbers and the ids have several kinds.
 
     Attributes:
         pattern: the syntax of inline ids, as for ``citation_recall``.
@@ -101,6 +103,8 @@ class CitationValidity(OfMarkers):
         targets = [target for citation in row.citations for target in citation.targets]
         if not targets:
             return RowValue(None, row.no_citations, row.unread_details)
+        if row.unnamed:
+            return RowValue(None, row.unnamed)
         invalid = [target.name for target in targets if target.passage is None]
         details = {"citations": len(targets), "invalid": [*invalid]}
         return RowValue(1 - len(invalid) / len(targets), details=details | row.unread_details)

@@ -62,7 +62,7 @@ class _Checked(OfMarkers):
         """Return why the row has no value; with an entailment model, texts may be in other languages."""
         if row.reason or not row.sample.contexts:
             return row.reason or NO_PASSAGES
-        return "" if self.nli else row.row.reason
+        return row.unnamed or ("" if self.nli else row.row.reason)
 
     def _map(self, row: CitedRow, features: Features) -> CitationMap:
         """Return the citation map; metrics of a batch with the same settings share it."""
@@ -93,8 +93,9 @@ class CitationRecall(_Checked):
     threshold. With ``nli``, an entailment model reads the passages, joined by line breaks, and the statement,
     as in the source.
 
-    A row is undefined if the response is blank or states nothing, if there are no passages, or (without
-    ``nli``) if `grounding` does not read the language of the texts.
+    A row is undefined if the response is blank or states nothing, if there are no passages, if it is unknown
+    which passages the markers name (see ``citation_validity``), or (without ``nli``) if `grounding` does not
+    read the language of the texts.
 
     Attributes:
         pattern: the syntax of inline ids, such as ``"[a-z]+-[0-9]+"``; "" means that only markers of the

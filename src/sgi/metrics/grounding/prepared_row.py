@@ -15,6 +15,7 @@ from sgi.metrics.grounding.language_tables import ENGLISH, AnalysedText, languag
 from sgi.metrics.grounding.normalize_unicode import PlainText, normalize_text
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.row_language import PassageLanguages, choose_language
+from sgi.text.citation_markers import reference_list_start
 from sgi.text.cited_text import remove_markers
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class PreparedRow:
         source: the passages; consecutive rows with equal contexts and language share the object.
         question: the question; "" if it is blank or part of ``response``. Consecutive rows with the same
             question and language share the object, with its cached analysis.
-        has_markers: whether the original response has citation markers.
+        has_markers: whether the original response has citation markers or a list of references.
         language: the language by whose rules the row is read, or why the languages of the row do not fit.
         denied: whether the response is "no" to the question.
     """
@@ -157,12 +158,13 @@ class PreparedRow:
         """Start and end of each sentence in the original response, with the markers next to it.
 
         Markers between two sentences belong to the first sentence. Markers at the beginning of the line of
-        the second sentence belong to the second.
+        the second sentence belong to the second. A final list of references belongs to none.
         """
         text = self.sample.response
         spans = [self.response.original_span(start, end) for start, end in self.response_text.spans]
         if not self.has_markers:
             return tuple(spans)
+        text = text[: reference_list_start(text)]
         starts, ends = [start for start, _ in spans], [end for _, end in spans]
         for number in range(len(spans) + 1):
             first = ends[number - 1] if number else 0

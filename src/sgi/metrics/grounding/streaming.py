@@ -13,6 +13,7 @@ from sgi.metrics.grounding.detector import row_log_odds, score_row
 from sgi.metrics.grounding.grounding_model import sigmoid
 from sgi.metrics.grounding.prepared_row import PreparedRow
 from sgi.metrics.grounding.row_language import may_be_foreign
+from sgi.text.citation_markers import is_reference
 from sgi.text.tokenizers import sentence_spans
 
 if TYPE_CHECKING:
@@ -156,8 +157,10 @@ class StreamedAnswer:
         """Score a sentence alone, with the margin; changes nothing, so that it can run in a thread.
 
         A sentence in another language than the passages is scored with the end of the answer before it, so
-        that a quotation is not an error.
+        that a quotation is not an error. A list of references claims nothing.
         """
+        if is_reference(sentence, self._end()):
+            return Support(math.inf)
         row = self._row(sentence)
         if row.language.reason and self.sentences:
             row = self._row(self._end() + sentence)

@@ -37,7 +37,8 @@ CONTEXTS = ["old tower here", "red door here", "bees sleep"]
 
 def scored(response, contexts=CONTEXTS):
     judge = TableJudge()
-    row = {"id": "1", "contexts": contexts, "response": response}
+    ids = [f"report:{number}" for number, _ in enumerate(contexts, 1)]
+    row = {"id": "1", "contexts": contexts, "context_ids": ids, "response": response}
     result = sgi.evaluate([row], METRICS, judge=judge, cache=False)
     return [result[name].row(0) for name in METRICS], judge
 
@@ -49,6 +50,7 @@ def scored(response, contexts=CONTEXTS):
         ("old tower [2].", (0, 0), "wrong", 1),
         ("old tower [1, 3].", (1, 0.5), "right needless", 2),
         ("old tower [9].", (0, 0), "invalid", 0),
+        ("old tower [Data: Reports (1, 3)].", (1, 0.5), "right needless", 2),
         ("old tower [1].\nred door [1].", (0.5, 0.5), "right wrong", 1),
     ],
 )

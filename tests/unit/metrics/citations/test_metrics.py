@@ -9,7 +9,7 @@ import sgi
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import Batch
 from sgi.metrics.citations.citation_map import CitationMap, citation_map
-from sgi.metrics.citations.cited_row import cited_rows
+from sgi.metrics.citations.cited_row import NO_KINDS, NO_NUMBERS, cited_rows
 from sgi.metrics.citations.support import CitationPrecision, CitationRecall
 from sgi.reporting.views.evidence_view import citation_view
 
@@ -20,8 +20,16 @@ CONTEXTS = [TALL, BUILT, BEES]
 METRICS = ["citation_recall", "citation_precision", "citation_validity", "uncited_share"]
 
 
-def scored(response, contexts=CONTEXTS, metrics=METRICS, question="How tall is the Eiffel Tower?", **options):
+def scored(
+    response,
+    contexts=CONTEXTS,
+    metrics=METRICS,
+    question="How tall is the Eiffel Tower?",
+    ids=None,
+    **options,
+):
     row = {"id": "1", "question": question, "contexts": contexts, "response": response}
+    row |= {"context_ids": ids} if ids else {}
     result = sgi.evaluate([row], metrics, cache=False, **options)
     return {name: result[name].row(0) for name in metrics}
 
@@ -45,6 +53,35 @@ def test_each_citation_has_its_verdict(response, values, expected):
     assert [scores[name].value for name in METRICS] == pytest.approx(values)
     assert verdicts(scores["citation_recall"]) == expected
     assert scores["citation_recall"].details == scores["citation_precision"].details
+
+
+KINDS = ["report:2", "Sources:15", "entity:5"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "values", "invalid"),
+    [
+        ("[Data: Reports (2)]", "[Data: Sources (15); Entities (5)]", (1, 2 / 3, 1, 0), []),
+        ("(Report 2)", "[Data: Source (15, +more), Reports (64)]", (1, 2 / 3, 2 / 3, 0), ["report:64"]),
+        ("[Data: Reports (2)]", "[15]", (1, 1, 1, 0), []),
+    ],
+)
+def test_citations_by_kind_and_id_have_verdicts(first, second, values, invalid):
+    scores = scored(f"{TALL[:-1]} {first}. {BUILT[:-1]} {second}.", ids=KINDS)
+    assert [scores[name].value for name in METRICS] == pytest.approx(values)
+    assert scores["citation_validity"].details["invalid"] == invalid
+
+
+@pytest.mark.parametrize(
+    ("marker", "ids", "reason"),
+    [
+        *(("[Data: Reports (2)]", None, NO_KINDS), ("[Data: Reports (2)]", ["2", "7", "9"], NO_KINDS)),
+        *(("[1]", KINDS, NO_NUMBERS), ("[Data: Sources (2)]", ["2", "7", "9"], "")),
+    ],
+)
+def test_markers_that_cannot_name_the_passages_of_a_row_have_no_verdict(marker, ids, reason):
+    scores = scored(f"{TALL[:-1]} {marker}.", ids=ids)
+    assert [scores[name].reason for name in METRICS] == [reason] * 3 + [""]
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,7 @@ PLAIN = f"{FIRST}. {SECOND}."
 MARKERS = [
     *("[1]", "[[1]]", "([1])", "[1][2]", "[1], [2]", "[1, 2]", "[1-2]", "[^1]", "【1】", "［1］", "[99]"),
     *("【1†source】", "(Source 1)", "[Doc 1]", "(see Document 7)", "[wiki-1]"),
+    *("[Data: Reports (2, 7, 64, +more)]", "**(Data: Source 312)**"),
 ]
 
 
@@ -87,6 +88,7 @@ def texts_with(marker):
         f"{marker} {FIRST}.\n{marker} {SECOND}.",
         f"{FIRST.replace('tower', f'tower {marker}')}. {SECOND}.",
         f"{FIRST}.\n{marker}\n{SECOND}.",
+        f"{FIRST} {marker}. {SECOND}.\n\n### References\n- [1] guide.md\n- [2] Tolvik 1888",
     ]
 
 
@@ -133,6 +135,12 @@ def test_superscripts_are_markers_too():
 def test_a_sentence_of_the_map_has_the_markers_beside_it(response, sentences):
     (evidence,) = evidence_maps_of(grounding_scores([sample(response)]))
     assert [sentence.text for sentence in evidence.sentences] == sentences
+
+
+def test_a_sentence_of_the_map_has_no_list_of_references():
+    response = f"{PLAIN} [2]\n\nReferences:\n[2] guide.md"
+    (evidence,) = evidence_maps_of(grounding_scores([sample(response)]))
+    assert [each.text for each in evidence.sentences] == [f"{FIRST}.", f"{SECOND}. [2]"]
 
 
 def test_markers_alone_claim_nothing():

@@ -86,6 +86,13 @@ def test_one_wrong_sentence_among_many_lowers_the_score():
     assert read_answer("", PASSAGES, f"{right}It weighs 7,300 tons.").score < 0.6
 
 
+def test_citations_and_a_list_of_references_do_not_lower_the_score():
+    right = "The tower is 330 m tall [Data: Reports (2)]. [Data: Sources (7, +more)]\n\n"
+    listed = "### References\n\n- [1] guide.md\n- [2] History of Tolvik 1888.pdf"
+    assert read_answer("", PASSAGES, right + listed).score == read_answer("", PASSAGES, right).score > 0.9
+    assert read_answer("", PASSAGES, f"{right}{listed}\n\nIt weighs 7,300 tons.").score < 0.6
+
+
 def test_a_single_sentence_has_the_score_of_the_answer():
     answer = read_answer("", PASSAGES, "It is 312 m tall.")
     alone = StreamedAnswer("", PASSAGES).support("It is 312 m tall.")

@@ -1,6 +1,7 @@
 import pytest
 
 from sgi.kernel.sample import Sample
+from sgi.metrics.judged.completeness_judged import CompletenessJudged
 from sgi.metrics.judged.context_precision import ContextPrecision, PassageRelevance, Relevances
 from sgi.metrics.judged.faithfulness import ContextRecall, Faithfulness
 from support.scripted import ROW, ask_metric, claims, outcome, score_metric, supports
@@ -140,6 +141,38 @@ def test_the_attributed_share_of_the_references_statements():
     assert ROW.question in extract.text
     assert ROW.response not in extract.text + verify.text
     assert evidence.claims[1].passage == 1
+
+
+def test_the_share_of_the_references_statements_that_the_response_states():
+    evidence, (extract, verify) = ask_metric(CompletenessJudged(), ROW, SCRIPT)
+    scores = score_metric(CompletenessJudged(), ROW, evidence)
+    assert [each["stated"] for each in scores.details[0]["statements"]] == [False, True]
+    assert ROW.reference in extract.text
+    assert ROW.response in verify.text
+    assert ROW.contexts[0] not in extract.text + verify.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "value", "calls"),
+    [
+        (
+            {"metadata": {"must": ["It was in 1950.", "The answer must say that it is red."]}},
+            "ok",
+            0.5,
+            1,
+        ),
+        ({"metadata": {"must": ["It was in 1950."]}, "response": " "}, "ok", 0.0, 0),
+        ({"metadata": {"must": 7}}, "missing", None, 0),
+    ],
+)
+def test_facts_of_a_column_need_no_reference(changes, status, value, calls):
+    metric = CompletenessJudged(facts="must")
+    sample = Sample(id="1", response="In 1950.").model_copy(update=changes)
+    evidence, inquiries = ask_metric(metric, sample, SCRIPT)
+    score = score_metric(metric, sample, evidence).row(0)
+    assert (score.status, score.value, len(inquiries)) == (status, value, calls)
+    assert "must" in score.reason or calls or value == 0
+    assert not inquiries or "should" not in inquiries[0].text.rpartition("</instructions>")[2]
 
 
 @pytest.mark.parametrize(
