@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.sample import CONTEXTS, Field
 from sgi.metrics.citations.cited_row import CitedRow
-from sgi.text.kind_citations import kind_and_id
+from sgi.text.kind_citations import kind_and_id, kinds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,7 +44,10 @@ class SystemPassages:
 
 
 def passage_kinds(systems: Systems) -> tuple[SystemPassages, ...]:
-    """Count the retrieved and cited passages of each system by their kind."""
+    """Count the retrieved and cited passages of each system by their kind; empty if no id has a kind."""
+    runs = {id(run): run for run in systems.runs}.values()
+    if not any(kinds_of(ids) for run in runs for (ids,) in run.fields("context_ids")):
+        return ()
     by_system = zip(systems.names, map(systems.samples, range(len(systems.names))), strict=True)
     none: list[Sample | None] = [None] * len(systems.rows)
     return tuple(_of_system(name, samples or none) for name, samples in by_system)

@@ -140,6 +140,7 @@ def _print_leaderboard(view: LeaderboardView, *, pairs: bool, percent: bool, as_
         difference_tables,
         leaderboard_tables,
         pareto_table,
+        passages_table,
         system_class_tables,
         system_group_tables,
     )
@@ -148,13 +149,15 @@ def _print_leaderboard(view: LeaderboardView, *, pairs: bool, percent: bool, as_
 
     result = view.leaderboard
     if as_json:
-        print_json(result.to_dict() | ({"pareto": json_of(view.pareto)} if view.pareto else {}))
+        parts = {"passages": view.passages, "pareto": view.pareto}
+        print_json(result.to_dict() | {name: json_of(part) for name, part in parts.items() if part})
     else:
         print_lines([f"{len(result.systems)} systems, {result.units:,} {result.unit}s", ""])
         findings = leaderboard_findings(result, percent=percent)
         print_lines([*(one_line(finding, longest=_LONGEST) for finding in findings), ""])
         print_tables(leaderboard_tables(result, percent=percent))
         print_tables(system_class_tables(result))
+        print_tables([passages_table(view.passages)])
         if pairs:
             print_tables(difference_tables(result, percent=percent))
         print_tables(system_group_tables(result, percent=percent))

@@ -11,11 +11,19 @@ from typing import TYPE_CHECKING
 
 from sgi.analysis.leaderboard import leaderboard
 from sgi.analysis.pareto import Pareto, pareto
+from sgi.analysis.passage_kinds import SystemPassages, passage_kinds
 from sgi.analysis.systems import MIN_SYSTEMS, compared_systems
 from sgi.kernel.errors import UsageError
 from sgi.kernel.short_text import metric_label
 from sgi.reporting.charts import COLOURS, GREY
-from sgi.reporting.formatting import NOTHING, MetricFormat, format_count, probability, share_of_range
+from sgi.reporting.formatting import (
+    NOTHING,
+    MetricFormat,
+    format_count,
+    format_scaled,
+    probability,
+    share_of_range,
+)
 from sgi.reporting.table import Cell, Table
 from sgi.reporting.views.run_header import unfinished_notes
 
@@ -75,6 +83,7 @@ class LeaderboardView:
         title: the names of the runs, or the run and the column that names its systems.
         runs: the runs.
         leaderboard: the systems on each metric.
+        passages: the retrieved and cited passages of each system by kind; empty if the data has no kinds.
         pareto: the front on two metrics; None if they are not chosen.
         notes: assumptions, differences between the runs, and unfinished runs.
     """
@@ -82,6 +91,7 @@ class LeaderboardView:
     title: str
     runs: tuple[RunRecord, ...]
     leaderboard: Leaderboard
+    passages: tuple[SystemPassages, ...]
     pareto: Pareto | None
     notes: tuple[str, ...]
 
@@ -105,6 +115,7 @@ def leaderboard_view(
         title=labels if options.by is None else f"{labels} by {options.by}",
         runs=tuple(records),
         leaderboard=result,
+        passages=passage_kinds(systems),
         pareto=front,
         notes=(*unfinished_notes(records), *result.notes, *(() if front is None else front.notes)),
     )
@@ -218,6 +229,25 @@ def _class_rows(part: SystemClasses, *, total: bool = False) -> Iterator[tuple[s
         counts = {"all systems": sum(counts.values(), Counter[str]()), **counts}
     for name, of_system in counts.items():
         yield name, *(format_count(of_system[kind], of_system.total()) for kind in part.classes)
+
+
+def passages_table(parts: Sequence[SystemPassages]) -> Table:
+    """Return the table of the retrieved and cited passages of each system by kind."""
+    kinds = [*dict.fromkeys(kind for part in parts for kind in part.passages)]
+    rows = (
+        ("" if line else f"{part.system} ({part.rows:,} answers)", what, *cells)
+        for part in parts
+        for line, (what, cells) in enumerate(_passage_rows(part, kinds))
+    )
+    title = "Passages of an answer by kind; answers without passages are left out"
+    return Table(("system", "mean", *kinds), rows, title=title, left=["mean"])
+
+
+def _passage_rows(part: SystemPassages, kinds: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    yield "passages", [f"{part.passages[kind]:.1f}" if kind in part.passages else NOTHING for kind in kinds]
+    yield "words", [f"{part.words[kind]:,.0f}" if kind in part.words else NOTHING for kind in kinds]
+    shares = [format_scaled(part.cited.get(kind, 0.0), is_share=True) for kind in kinds]
+    yield f"cited ({part.citing:,})", shares if part.cited else [NOTHING] * len(kinds)
 
 
 def system_group_tables(board: Leaderboard, *, percent: bool = True) -> Iterator[Table]:

@@ -17,6 +17,7 @@ from sgi.reporting.leaderboard_view import (
     difference_tables,
     leaderboard_tables,
     pareto_table,
+    passages_table,
     system_class_tables,
     system_group_tables,
 )
@@ -122,6 +123,7 @@ def leaderboard_markdown(view: LeaderboardView) -> str:
         [_list_lines(map(escape, leaderboard_findings(board)))],
         _section("## Leaderboard", _titled(leaderboard_tables(board))),
         _section("## Classes", _titled(system_class_tables(board))),
+        _section("## Passages", _titled([passages_table(view.passages)] if view.passages else ())),
         _section("## By group", _titled(system_group_tables(board))),
         _section("## Pareto front", _titled(() if view.pareto is None else [pareto_table(view.pareto)])),
         _section("## Pairs of systems", _titled(difference_tables(board))),
