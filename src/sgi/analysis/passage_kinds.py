@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
 
 NO_KIND = "passage"
-NO_ANSWER, NO_PASSAGES = "no answer, or the run has no texts", "no passage was retrieved"
+NO_ANSWER, NO_PASSAGES = "no answer", "no passage was retrieved"
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,7 @@ def passage_kinds(systems: Systems) -> tuple[SystemPassages, ...]:
     if not any(kinds_of(ids) for run in runs for (ids,) in run.fields("context_ids")):
         return ()
     by_system = zip(systems.names, map(systems.samples, range(len(systems.names))), strict=True)
-    none: list[Sample | None] = [None] * len(systems.rows)
-    return tuple(_of_system(name, samples or none) for name, samples in by_system)
+    return tuple(_of_system(name, samples) for name, samples in by_system)
 
 
 def _of_system(name: str, samples: Sequence[Sample | None]) -> SystemPassages:
