@@ -384,6 +384,23 @@ def test_equal_systems_get_different_letters_in_at_most_5_percent_of_the_simulat
     assert wrong <= 28
 
 
+@pytest.mark.slow
+def test_equal_systems_get_different_letters_in_a_group_in_at_most_5_percent_of_the_simulations():
+    wrong, kinds = 0, [f"k{place // 3 % 4}" for place in range(180)]
+    questions = [f"q{place // 3}" for place in range(180)]
+    for seed in range(400):
+        generator = np.random.default_rng(seed)
+        difficulty = np.repeat(generator.normal(0.5, 0.15, 60), 3)
+        shares = np.clip(difficulty + generator.normal(0, 0.1, 180), 0, 1)
+        passed = (generator.random(180) < difficulty).astype(float)
+        columns = (column("a", shares), column("b", passed))
+        made = with_systems(["x", "y", "z"] * 60, *columns, questions=questions, kind=kinds)
+        groups = leaderboard(systems_in_run(made, "model"), within="kind").groups
+        scores = [score for group in groups for metric in group.metrics for score in metric.systems]
+        wrong += any(score.letters != "a" for score in scores)
+    assert wrong <= 28  # as above
+
+
 def constants(*values, questions, high=1.0):
     columns = (column("made", [float(value)] * questions, high=high) for value in values)
     return leaderboard(systems_of_runs([run(one, name=f"s{place}") for place, one in enumerate(columns)]))
