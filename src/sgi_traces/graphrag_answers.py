@@ -1,0 +1,293 @@
+"""Read answers of GraphRAG and similar tools with what they retrieved, from a file or a folder of files.
+
+A row is a question and its answer by one method, in one of these forms:
+
+* graphrag 3.3: ``query``, ``response`` and ``context_data``, as its Python API returns them;
+* lightrag-hku 1.5: the result of ``aquery_llm`` or ``aquery_data``, beside the question;
+* nano-graphrag 0.0.8: the text for the model, of ``only_need_context``, in the column ``context``;
+* fast-graphrag 0.0.5: ``TQueryResponse.to_dict()``, beside the question;
+* benchmark-qed 0.4: answers and retrieval results with a ``question_id``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from sgi.io.column_names import NAMES
+from sgi.io.columns import recognise
+from sgi.io.files import JSON_LINES, file_rows, suffix
+from sgi.io.raw_rows import with_place
+from sgi.io.readers import first_record, read_head
+from sgi.io.rows import read_rows
+from sgi.kernel import raw_values
+from sgi.kernel.errors import DataError
+from sgi_traces.graphrag_contexts import has_tables, is_text_context, read_passages
+from sgi_traces.trace_records import all_rows, cell_value, make_row, object_cell, read, required_id
+from sgi_traces.trace_use import TraceUse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from sgi.io.column_use import ReportColumns
+    from sgi.io.raw_rows import RawRow
+    from sgi.io.rows import Reject
+    from sgi.kernel.sample import Sample
+    from sgi_traces.assemble import TraceRow, TraceRows
+    from sgi_traces.graphrag_contexts import Passages
+
+    Values = Mapping[str, Any]
+    FileRows = Callable[[Path, TraceUse, str | None, "GraphRAGReader"], Iterator[RawRow]]
+
+_METHODS = ("method", "search_method", "query_mode", "mode")
+_REPEATED = {"context_text", "map_responses", "reduce_context_data", "reduce_context_text"}
+"""Fields of GraphRAG's ``SearchResult`` that repeat the context."""
+_NEW_CHUNK = "--New Chunk--\n"
+"""Separator of the passages of nano-graphrag's method ``naive``."""
+_POINTS = "----Analyst "
+"""Beginning of the points that nano-graphrag's method ``global`` makes of the reports."""
+_NOTHING_FOUND = "Sorry, I'm not able to provide an answer"
+"""Beginning of what nano-graphrag writes if it found nothing."""
+_ANSWERS, _RETRIEVED = "_answers.", "_retrieval_results."
+"""Parts of the names of two files of benchmark-qed that belong together."""
+_MAX_FILES = 1000
+
+
+def is_graphrag(values: Values) -> bool:
+    """Return whether a record is an answer of GraphRAG or a similar tool.
+
+    >>> is_graphrag({"query": "Who?", "response": "She.", "context_data": {"sources": []}})
+    True
+    >>> is_graphrag({"query": "Who?", "response": "She.", "context": ["It was she."]})
+    False
+    """
+    if "context_data" in values:
+        given = cell_value(values["context_data"])
+        asked = any(name in values for name in ("query", "question", "question_text"))
+        return asked and (has_tables(given) or ("method" in values and given in (None, {}, [])))
+    context = values.get("context")
+    if isinstance(values.get("data"), dict) and _is_lightrag(values):
+        return has_tables(values["data"]) or isinstance(values.get("llm_response"), dict)
+    if isinstance(context, dict):
+        return "response" in values and context.keys() == {"entities", "relations", "chunks"}
+    if isinstance(context, list) and "question_id" in values:
+        first = context[0] if context and isinstance(context[0], dict) else {}
+        return {"source_id", "source_text"} <= first.keys() or {"chunk_id", "text"} <= first.keys()
+    return is_text_context(context)
+
+
+@dataclass
+class GraphRAGReader:
+    """Makes rows of the answers in a file.
+
+    Attributes:
+        method: the method of rows that do not name theirs.
+        retrieved: what benchmark-qed retrieved for each question id, from another file; None without it.
+        methods: the method of each id so far.
+    """
+
+    method: str
+    retrieved: Mapping[str, Passages] | None = None
+    methods: dict[str, str] = field(default_factory=dict)
+
+    def rows(self, values: Values, line: int = 0) -> TraceRows:
+        """Make a row of an answer; its absent fields have reasons.
+
+        An empty ``context_data`` means that the method found nothing: the row has contexts, but none in them.
+        Without ``context_data``, the row has no contexts. An id that another method has already used becomes
+        ``ID (METHOD)``. Raises DataError with the id and the field for other forms.
+        """
+        name = None
+        try:
+            name = read(values, "id", raw_values.as_id) or read(values, "question_id", raw_values.as_id)
+            return all_rows([self._row(values, name, line)])
+        except DataError as error:
+            raise DataError(error.message, sample_id=name, field=error.field, hint=error.hint) from None
+
+    def _row(self, values: Values, name: str | None, line: int) -> TraceRow:
+        columns = {key: value for key, value in values.items() if not raw_values.is_absent(value)}
+        metadata = object_cell(columns, "metadata")
+        modes = {**metadata, **columns}
+        method = next((read(modes, key) for key in _METHODS if modes.get(key)), self.method)
+        reasons = {"question": "the row has no question", "response": "the row has no answer"}
+        sources = {"latency_ms": "completion_time"}
+        context = cell_value(columns.get("context"))
+        has_texts = isinstance(context, list) and not any(isinstance(item, dict) for item in context[:1])
+        place = "context_data" if "context_data" in columns or context is None or has_texts else "context"
+        if _is_lightrag(columns):
+            place = "data"
+            metadata |= _unwrap_lightrag(columns, reasons, sources)
+        passages = self._passages(cell_value(columns.pop(place, None)), place, name, method)
+        if isinstance(passages, str):
+            reasons.setdefault("contexts", passages)
+        else:
+            columns |= {"contexts": list(passages.texts), "context_ids": list(passages.ids)}
+            sources |= dict.fromkeys(("contexts", "context_ids"), place)
+            metadata |= {"not_in_context": passages.left_out} if passages.left_out else {}
+        if not {"question", "query"} & columns.keys():
+            asked = "question_text" if "question_text" in columns else "text"
+            columns["question"], sources["question"] = columns.pop(asked, None), asked
+        if "completion_time" in columns:  # in seconds
+            seconds = read(columns, "completion_time", raw_values.as_number)
+            columns.setdefault("latency_ms", seconds * 1000)
+        columns["id"] = name and self._unique(name, method)
+        left_out = {"metadata", "method", "completion_time", *_REPEATED}
+        columns = {key: value for key, value in columns.items() if key not in left_out and value is not None}
+        plan = recognise(tuple(columns))
+        # The reader of columns converts seconds and opposite labels by the names of their columns.
+        named = {
+            name if name not in {"latency_ms", "label"} else key: key for name, key in plan.fields.items()
+        }
+        metadata |= {key: columns[key] for key in plan.spare} | {"method": method}
+        fields = {name: columns[key] for name, key in named.items()}
+        return make_row(fields, {**named, **sources}, metadata, absent=reasons, line=line)
+
+    def _passages(self, value: object, place: str, name: str | None, method: str) -> Passages | str:
+        """Return the passages of a row, or the reason if it has none."""
+        if isinstance(value, str) and value.lstrip().startswith(_POINTS):
+            return "the context has points that were made of the reports, not the reports"
+        if isinstance(value, str) and value.startswith(_NOTHING_FOUND):
+            value = {}
+        if isinstance(value, str) and (_NEW_CHUNK in value or method == "naive"):
+            value = {"sources": [{"text": text} for text in value.split(_NEW_CHUNK)]}
+        if value is not None:
+            return read_passages(
+                {"sources": value} if place == "context" and isinstance(value, list) else value, place
+            )
+        if self.retrieved is None:
+            return f"the row has no {place}"
+        return self.retrieved.get(name or "", "the retrieval results do not have this question_id")
+
+    def _unique(self, name: str, method: str) -> str:
+        """Return the id, or ``ID (METHOD)`` if another method has it."""
+        other = f"{name} ({method})"
+        first = self.methods.get(name)
+        if first == method or other in self.methods:
+            problem = f"the method {method!r} has this id twice"
+            raise DataError(problem, field="id", hint="Ids must be unique for each method.")
+        name = name if first is None else other
+        self.methods[name] = method
+        return name
+
+
+def _is_lightrag(values: Values) -> bool:
+    return "llm_response" in values or {"status", "message", "data"} <= values.keys()
+
+
+def _unwrap_lightrag(
+    columns: dict[str, Any], reasons: dict[str, str], sources: dict[str, str]
+) -> dict[str, Any]:
+    """Move the answer of a result of LightRAG to the column ``response``; return its metadata."""
+    status, message = columns.pop("status", "success"), str(columns.pop("message", ""))
+    reply = object_cell(columns, "llm_response")
+    if status not in ("success", "failure"):
+        raise DataError(f"expected success or failure, found {raw_values.describe(status)}", field="status")
+    if status == "failure" or "llm_response" in columns:
+        for key in NAMES["response"]:
+            columns.pop(key, None)
+    columns.pop("llm_response", None)
+    if status == "failure":
+        columns.pop("data", None)
+        reasons |= dict.fromkeys(("response", "contexts"), message or "LightRAG failed without a message")
+    elif reply.get("llm_generated") is False:
+        reasons["response"] = "no language model wrote the text: llm_response.llm_generated is false"
+    elif reply:
+        reasons["response"] = "llm_response.content is null"
+        columns["response"], sources["response"] = reply.get("content"), "llm_response.content"
+    data = columns.get("data")
+    return {"references": data["references"]} if isinstance(data, dict) and data.get("references") else {}
+
+
+def reader_of(path: Path, method: str | None = None) -> GraphRAGReader:
+    """Return the reader of a file; it joins benchmark-qed's ``X_retrieval_results`` to ``X_answers``.
+
+    Raises DataError if the retrieval results cannot be read.
+    """
+    beside = path.with_name(path.name.replace(_ANSWERS, _RETRIEVED))
+    reader = GraphRAGReader(path.name.partition(".")[0] if method is None else method)
+    if beside == path or not beside.is_file():
+        return reader
+    reader.retrieved = retrieved = {}
+    for row in file_rows(beside, None):
+        try:
+            if isinstance(row.values, DataError):
+                raise row.values
+            name = required_id(row.values.get("question_id"), "question_id")
+            retrieved[name] = read_passages({"sources": row.values.get("context")}, "context")
+        except DataError as error:
+            raise with_place(error, file=str(beside), line=row.line, sample_id=error.sample_id) from None
+    return reader
+
+
+def answer_files(folder: Path) -> list[tuple[Path, str]]:
+    """Return the JSON files in a folder and its subfolders, sorted, with the method of each.
+
+    The method is the name of the subfolder, or of the file. Raises DataError if there are none, or more than
+    1,000.
+    """
+    try:
+        places = [
+            folder,
+            *(path for path in sorted(folder.iterdir()) if path.is_dir() and path.name[0] != "."),
+        ]
+        found = (
+            path for place in places for path in place.iterdir() if path.name[0] != "." and path.is_file()
+        )
+        files = list(
+            islice((path for path in found if suffix(path) in (*JSON_LINES, ".json")), _MAX_FILES + 1)
+        )
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", file=str(folder)) from error
+    if not 0 < len(files) <= _MAX_FILES:
+        problem = f"has more than {_MAX_FILES:,} JSON files" if files else "has no JSON file"
+        hint = "The files of answers are .json or .jsonl, in the folder or in a folder for each method."
+        raise DataError(problem, file=str(folder), hint=hint)
+    second = {
+        path.with_name(path.name.replace(_ANSWERS, _RETRIEVED)) for path in files if _ANSWERS in path.name
+    }
+    names = (
+        (path, path.parent.name if path.parent != folder else path.name.partition(".")[0]) for path in files
+    )
+    return sorted((path, name) for path, name in names if path not in second)
+
+
+def is_answer_folder(folder: Path) -> bool:
+    """Return whether the first JSON file in a folder has answers of GraphRAG or a similar tool."""
+    try:
+        (path, _), *_ = answer_files(folder)
+        record = first_record(path, read_head(path))
+    except DataError:
+        return False
+    return record is not None and is_graphrag(record)
+
+
+@dataclass(eq=False)
+class AnswerFolder:
+    """The rows of all files in a folder: a `sgi.io.readers.Dataset`. ``rows`` reads a file."""
+
+    path: Path
+    title: str
+    rows: FileRows
+    columns: Mapping[str, str] | None = None
+    encoding: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the folder."""
+        return self.path.name
+
+    def samples(
+        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
+    ) -> Iterator[Sample]:
+        """Yield the samples of the files in order; see `sgi.io.rows.read_rows` for rejected rows."""
+        use, methods = TraceUse(self.title), dict[str, str]()
+        for path, method in answer_files(self.path):
+            reader = reader_of(path, method)
+            reader.methods = methods
+            stem = str(path.relative_to(self.path).with_name(path.name.partition(".")[0]))
+            rows = self.rows(path, use, self.encoding, reader)
+            yield from read_rows(rows, file=str(path), columns=self.columns, on_reject=on_reject, stem=stem)
+        if on_columns is not None:
+            on_columns(use.columns(self.columns))
