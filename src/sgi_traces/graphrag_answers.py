@@ -11,7 +11,7 @@ A row is a question and its answer by one method, in one of these forms:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from sgi.io.column_names import NAMES
 from sgi.io.columns import recognise
 from sgi.io.files import JSON_LINES, file_rows, suffix
 from sgi.io.raw_rows import with_place
-from sgi.io.readers import first_record, read_head
 from sgi.io.rows import read_rows
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from sgi_traces.graphrag_contexts import Passages
 
     Values = Mapping[str, Any]
-    FileRows = Callable[[Path, TraceUse, str | None, "GraphRAGReader"], Iterator[RawRow]]
 
 _METHODS = ("method", "search_method", "query_mode", "mode")
 _REPEATED = {"context_text", "map_responses", "reduce_context_data", "reduce_context_text"}
@@ -112,13 +110,14 @@ class GraphRAGReader:
         modes = {**metadata, **columns}
         method = next((read(modes, key) for key in _METHODS if modes.get(key)), self.method)
         reasons = {"question": "the row has no question", "response": "the row has no answer"}
-        sources = {"latency_ms": "completion_time"}
+        sources: dict[str, str] = {}
         context = cell_value(columns.get("context"))
         has_texts = isinstance(context, list) and not any(isinstance(item, dict) for item in context[:1])
         place = "context_data" if "context_data" in columns or context is None or has_texts else "context"
         if _is_lightrag(columns):
-            place = "data"
-            metadata |= _unwrap_lightrag(columns, reasons, sources)
+            place, sources["response"] = "data", "llm_response.content"
+            columns = _answer_of_lightrag(columns, reasons)
+            metadata["references"] = object_cell(columns, "data").get("references")
         passages = self._passages(cell_value(columns.pop(place, None)), place, name, method)
         if isinstance(passages, str):
             reasons.setdefault("contexts", passages)
@@ -126,20 +125,18 @@ class GraphRAGReader:
             columns |= {"contexts": list(passages.texts), "context_ids": list(passages.ids)}
             sources |= dict.fromkeys(("contexts", "context_ids"), place)
             metadata |= {"not_in_context": passages.left_out} if passages.left_out else {}
-        if not {"question", "query"} & columns.keys():
+        if "question_id" in columns and not {"question", "query"} & columns.keys():  # of benchmark-qed
             asked = "question_text" if "question_text" in columns else "text"
             columns["question"], sources["question"] = columns.pop(asked, None), asked
-        if "completion_time" in columns:  # in seconds
-            seconds = read(columns, "completion_time", raw_values.as_number)
-            columns.setdefault("latency_ms", seconds * 1000)
+        if "completion_time" in columns and "latency_ms" not in columns:  # of GraphRAG, in seconds
+            columns["latency_ms"] = read(columns, "completion_time", raw_values.as_number) * 1000
+            sources["latency_ms"] = "completion_time"
         columns["id"] = name and self._unique(name, method)
         left_out = {"metadata", "method", "completion_time", *_REPEATED}
         columns = {key: value for key, value in columns.items() if key not in left_out and value is not None}
         plan = recognise(tuple(columns))
-        # The reader of columns converts seconds and opposite labels by the names of their columns.
-        named = {
-            name if name not in {"latency_ms", "label"} else key: key for name, key in plan.fields.items()
-        }
+        keep = {"latency_ms", "label"}  # their columns' names say whether to convert their values
+        named = {key if name in keep else name: key for name, key in plan.fields.items()}
         metadata |= {key: columns[key] for key in plan.spare} | {"method": method}
         fields = {name: columns[key] for name, key in named.items()}
         return make_row(fields, {**named, **sources}, metadata, absent=reasons, line=line)
@@ -152,10 +149,10 @@ class GraphRAGReader:
             value = {}
         if isinstance(value, str) and (_NEW_CHUNK in value or method == "naive"):
             value = {"sources": [{"text": text} for text in value.split(_NEW_CHUNK)]}
+        if place == "context" and isinstance(value, list):
+            value = {"sources": value}
         if value is not None:
-            return read_passages(
-                {"sources": value} if place == "context" and isinstance(value, list) else value, place
-            )
+            return read_passages(value, place)
         if self.retrieved is None:
             return f"the row has no {place}"
         return self.retrieved.get(name or "", "the retrieval results do not have this question_id")
@@ -176,28 +173,25 @@ def _is_lightrag(values: Values) -> bool:
     return "llm_response" in values or {"status", "message", "data"} <= values.keys()
 
 
-def _unwrap_lightrag(
-    columns: dict[str, Any], reasons: dict[str, str], sources: dict[str, str]
-) -> dict[str, Any]:
-    """Move the answer of a result of LightRAG to the column ``response``; return its metadata."""
-    status, message = columns.pop("status", "success"), str(columns.pop("message", ""))
-    reply = object_cell(columns, "llm_response")
+def _answer_of_lightrag(columns: Values, reasons: dict[str, str]) -> dict[str, Any]:
+    """Return the columns of a result of LightRAG with the answer as ``response``, or why it has none."""
+    status = columns.get("status", "success")
     if status not in ("success", "failure"):
         raise DataError(f"expected success or failure, found {raw_values.describe(status)}", field="status")
-    if status == "failure" or "llm_response" in columns:
-        for key in NAMES["response"]:
-            columns.pop(key, None)
-    columns.pop("llm_response", None)
+    rest = {key: value for key, value in columns.items() if key not in {"status", "message", "llm_response"}}
+    if status == "success" and "llm_response" not in columns:
+        return rest
+    rest = {key: value for key, value in rest.items() if key not in NAMES["response"]}
     if status == "failure":
-        columns.pop("data", None)
-        reasons |= dict.fromkeys(("response", "contexts"), message or "LightRAG failed without a message")
-    elif reply.get("llm_generated") is False:
+        reason = read(columns, "message") or "LightRAG failed without a message"
+        reasons |= {"response": reason, "contexts": reason}
+        return {**rest, "data": None}
+    reply = object_cell(columns, "llm_response")
+    if reply.get("llm_generated") is False:
         reasons["response"] = "no language model wrote the text: llm_response.llm_generated is false"
-    elif reply:
-        reasons["response"] = "llm_response.content is null"
-        columns["response"], sources["response"] = reply.get("content"), "llm_response.content"
-    data = columns.get("data")
-    return {"references": data["references"]} if isinstance(data, dict) and data.get("references") else {}
+        return rest
+    reasons["response"] = "llm_response.content is null"
+    return {**rest, "response": reply.get("content")}
 
 
 def reader_of(path: Path, method: str | None = None) -> GraphRAGReader:
@@ -205,8 +199,8 @@ def reader_of(path: Path, method: str | None = None) -> GraphRAGReader:
 
     Raises DataError if the retrieval results cannot be read.
     """
-    beside = path.with_name(path.name.replace(_ANSWERS, _RETRIEVED))
     reader = GraphRAGReader(path.name.partition(".")[0] if method is None else method)
+    beside = path.with_name(path.name.replace(_ANSWERS, _RETRIEVED))
     if beside == path or not beside.is_file():
         return reader
     reader.retrieved = retrieved = {}
@@ -214,8 +208,9 @@ def reader_of(path: Path, method: str | None = None) -> GraphRAGReader:
         try:
             if isinstance(row.values, DataError):
                 raise row.values
-            name = required_id(row.values.get("question_id"), "question_id")
-            retrieved[name] = read_passages({"sources": row.values.get("context")}, "context")
+            values = dict(row.values)
+            name = required_id(values.get("question_id"), "question_id")
+            retrieved[name] = read_passages({"sources": values.get("context")}, "context")
         except DataError as error:
             raise with_place(error, file=str(beside), line=row.line, sample_id=error.sample_id) from None
     return reader
@@ -228,39 +223,24 @@ def answer_files(folder: Path) -> list[tuple[Path, str]]:
     1,000.
     """
     try:
-        places = [
-            folder,
-            *(path for path in sorted(folder.iterdir()) if path.is_dir() and path.name[0] != "."),
-        ]
-        found = (
-            path for place in places for path in place.iterdir() if path.name[0] != "." and path.is_file()
-        )
-        files = list(
-            islice((path for path in found if suffix(path) in (*JSON_LINES, ".json")), _MAX_FILES + 1)
-        )
+        folders = [folder, *(path for path in folder.iterdir() if path.is_dir() and path.name[0] != ".")]
+        found = (path for place in folders for path in place.iterdir() if path.name[0] != ".")
+        named = (path for path in found if suffix(path) in (*JSON_LINES, ".json") and path.is_file())
+        files = sorted(islice(named, _MAX_FILES + 1))
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", file=str(folder)) from error
     if not 0 < len(files) <= _MAX_FILES:
         problem = f"has more than {_MAX_FILES:,} JSON files" if files else "has no JSON file"
         hint = "The files of answers are .json or .jsonl, in the folder or in a folder for each method."
         raise DataError(problem, file=str(folder), hint=hint)
-    second = {
+    joined = {
         path.with_name(path.name.replace(_ANSWERS, _RETRIEVED)) for path in files if _ANSWERS in path.name
     }
-    names = (
-        (path, path.parent.name if path.parent != folder else path.name.partition(".")[0]) for path in files
-    )
-    return sorted((path, name) for path, name in names if path not in second)
-
-
-def is_answer_folder(folder: Path) -> bool:
-    """Return whether the first JSON file in a folder has answers of GraphRAG or a similar tool."""
-    try:
-        (path, _), *_ = answer_files(folder)
-        record = first_record(path, read_head(path))
-    except DataError:
-        return False
-    return record is not None and is_graphrag(record)
+    return [
+        (path, path.name.partition(".")[0] if path.parent == folder else path.parent.name)
+        for path in files
+        if path not in joined
+    ]
 
 
 @dataclass(eq=False)
@@ -269,7 +249,7 @@ class AnswerFolder:
 
     path: Path
     title: str
-    rows: FileRows
+    rows: Callable[[Path, TraceUse, str | None, GraphRAGReader], Iterator[RawRow]]
     columns: Mapping[str, str] | None = None
     encoding: str | None = None
 
@@ -284,8 +264,7 @@ class AnswerFolder:
         """Yield the samples of the files in order; see `sgi.io.rows.read_rows` for rejected rows."""
         use, methods = TraceUse(self.title), dict[str, str]()
         for path, method in answer_files(self.path):
-            reader = reader_of(path, method)
-            reader.methods = methods
+            reader = replace(reader_of(path, method), methods=methods)
             stem = str(path.relative_to(self.path).with_name(path.name.partition(".")[0]))
             rows = self.rows(path, use, self.encoding, reader)
             yield from read_rows(rows, file=str(path), columns=self.columns, on_reject=on_reject, stem=stem)

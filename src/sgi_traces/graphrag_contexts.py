@@ -42,16 +42,11 @@ _COLUMNS = {"description", *_ID["source"], *_BODY["report"], *_BODY["source"], *
 _MAX_DEPTH = 2
 _SHOWN = 60
 
-_SECTIONS = {
-    "-----Reports-----": "reports",
-    "-----Entities-----": "entities",
-    "-----Relationships-----": "relationships",
-    "-----Sources-----": "sources",
-    "Knowledge Graph Data (Entity)": "entities",
-    "Knowledge Graph Data (Relationship)": "relationships",
-    "Document Chunks (": "sources",
-}
-_SECTION = re.compile(rf"^({'|'.join(map(re.escape, _SECTIONS))})[^\n]*\n+```(csv|json)\n", re.MULTILINE)
+_HEADS = (
+    r"-----(Reports|Entities|Relationships|Sources)-----|Knowledge Graph Data \((\w+)\)|(Document Chunks) \("
+)
+_SECTION = re.compile(rf"^(?:{_HEADS})[^\n]*\n+```(csv|json)\n", re.MULTILINE)
+_LIGHTRAG = {"Entity": "entities", "Relationship": "relationships", "Document Chunks": "chunks"}
 _CELLS = ",\t"
 
 
@@ -97,13 +92,9 @@ def has_tables(value: object, depth: int = 0) -> bool:
     (True, True, False)
     """
     value = cell_value(value)
-    if isinstance(value, list):
-        return bool(value) and depth < _MAX_DEPTH and has_tables(value[0], depth + 1)
-    if not isinstance(value, dict):
-        return False
-    return any(_kind(name) for name in value) or (
-        depth < _MAX_DEPTH and any(has_tables(item, depth + 1) for item in value.values())
-    )
+    items = value[:1] if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    is_deeper = depth < _MAX_DEPTH and any(has_tables(item, depth + 1) for item in items)
+    return is_deeper or (isinstance(value, dict) and any(map(_kind, value)))
 
 
 def is_text_context(value: object) -> bool:
@@ -147,10 +138,9 @@ def _table(table: object, where: str) -> list[Row]:
     if not isinstance(table, list):
         expected = "expected a table: a list of objects, or columns"
         raise DataError(f"{expected}, found {raw_values.describe(table)}", field=where)
-    rows = []
+    rows: list[Row] = []
     for number, row in enumerate(table, 1):
-        # fast-graphrag writes each passage with its score
-        item = row[0] if isinstance(row, list) and len(row) == 2 else row  # noqa: PLR2004
+        item = row[0] if isinstance(row, list) and row else row  # with its score in fast-graphrag
         if not isinstance(item, dict):
             problem = f"row {number}: expected an object, found {raw_values.describe(item)}"
             raise DataError(problem, field=where)
@@ -205,46 +195,39 @@ def _text(kind: str, row: Row) -> str:
     return ": ".join(filter(None, (head, body)))
 
 
-def _tables_of_text(text: str, field: str) -> dict[str, list[Row]]:
+def _tables_of_text(text: str, field: str) -> dict[str, object]:
     """Return the tables of a text for the model, in the forms of nano-graphrag 0.0.8 and LightRAG 1.5."""
     found = [*_SECTION.finditer(text)]
     if not found:
         expected = "expected the tables of nano-graphrag 0.0.8 or LightRAG 1.5"
         raise DataError(f"{expected}, found {raw_values.describe(text)}", field=field)
-    tables: dict[str, list[Row]] = {}
+    tables: dict[str, object] = {}
     for section, end in zip(found, [*(section.start() for section in found[1:]), len(text)], strict=True):
-        name, body = _SECTIONS[section[1]], text[section.end() : end]
+        name, body = next(filter(None, section.groups())), text[section.end() : end]
         try:
-            tables[name] = _csv_rows(body) if section[2] == "csv" else _json_rows(body)
+            rows = _csv_rows(body) if section[4] == "csv" else _json_rows(body)
+            tables[_LIGHTRAG.get(name, name)] = rows
         except ValueError as error:
             raise DataError(f"its table cannot be read: {error}", field=f"{field}.{name}") from None
     return tables
 
 
-def _json_rows(body: str) -> list[Row]:
+def _json_rows(body: str) -> list[object]:
     return [orjson.loads(line) for line in body.partition("\n```")[0].split("\n") if line.strip()]
 
 
-def _csv_rows(body: str) -> list[Row]:
+def _csv_rows(body: str) -> list[object]:
     """Return the rows of nano-graphrag's CSV, which escapes neither quotes nor line ends in a text."""
     header, _, rest = body.rstrip().removesuffix("```").rstrip().partition("\n")
     names = [name.strip('"') for name in header.split(_CELLS)]
-    long = next((n for n, name in enumerate(names) if name in {"description", "content"}), -1)
-    if long < 1:
-        raise ValueError(f"the columns {header[:_SHOWN]!r} lack an id, and a description or content")
-    lines: list[str] = []
-    for line in rest.split("\n") if rest else ():  # the ids of the rows are 0, 1, 2, …
-        if line.startswith(f"{len(lines)}{_CELLS}"):
-            lines.append(line)
-        elif lines:
-            lines[-1] += f"\n{line}"
-        else:
-            raise ValueError(f"the first row does not begin with the id 0: {line[:_SHOWN]!r}")
-    rows = []
-    for line in lines:
-        cells, after = line.split(_CELLS), len(names) - long - 1
-        if len(cells) < len(names):
-            raise ValueError(f"a row has {len(cells)} of {len(names)} cells: {line[:_SHOWN]!r}")
+    long = next((place for place, name in enumerate(names) if name in {"description", "content"}), 0)
+    after = len(names) - long - 1
+    rows: list[object] = []
+    for line in re.split(r"\n(?=\d+,\t)", rest) if rest else ():  # a row begins with its number
+        cells = line.split(_CELLS)
+        if not long or len(cells) < len(names):
+            raise ValueError(f"expected {', '.join(names)[:_SHOWN]}, found {line[:_SHOWN]!r}")
         text = _CELLS.join(cells[long : len(cells) - after])
-        rows.append(dict(zip(names, [*cells[:long], text, *cells[len(cells) - after :]], strict=True)))
-    return [{name: cell.removeprefix('"').removesuffix('"') for name, cell in row.items()} for row in rows]
+        values = [*cells[:long], text, *cells[len(cells) - after :]]
+        rows.append(dict(zip(names, (value.strip('"') for value in values), strict=True)))
+    return rows

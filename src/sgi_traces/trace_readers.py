@@ -10,18 +10,12 @@ from sgi.io.files import check_encoded, check_readable, file_rows, require_rows,
 from sgi.io.jsonl import json_file
 from sgi.io.named_parts import PART_READERS
 from sgi.io.raw_rows import RawRow
-from sgi.io.readers import read_head
+from sgi.io.readers import Head, read_head
 from sgi.io.text_file import open_bytes
 from sgi.kernel.errors import DataError
 from sgi.kernel.input_limits import check_time
 from sgi_traces.deepeval_export import RUN_LISTS, DeepEvalReader, is_deepeval
-from sgi_traces.graphrag_answers import (
-    AnswerFolder,
-    answer_files,
-    is_answer_folder,
-    is_graphrag,
-    reader_of,
-)
+from sgi_traces.graphrag_answers import AnswerFolder, answer_files, is_graphrag, reader_of
 from sgi_traces.group_spans import rows_of_spans
 from sgi_traces.langfuse_export import is_langfuse, langfuse_spans
 from sgi_traces.langsmith_export import is_langsmith, langsmith_spans
@@ -39,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from sgi.io.readers import Head, Reader
+    from sgi.io.readers import Reader
     from sgi_traces.assemble import TraceRows
     from sgi_traces.graphrag_answers import GraphRAGReader
     from sgi_traces.span import Span
@@ -190,7 +184,11 @@ def _graphrag_folder(path: Path, columns: Mapping[str, str] | None, encoding: st
 
 def _is_graphrag(head: Head) -> bool:
     if head.path.is_dir():
-        return is_answer_folder(head.path)
+        try:
+            (path, _), *_others = answer_files(head.path)
+            head = Head(path, read_head(path))
+        except DataError:
+            return False
     return head.record is not None and is_graphrag(head.record)
 
 
