@@ -152,7 +152,9 @@ def _rows_of_columns(table: dict[str, Any]) -> object:
     """Return the rows of columns; the value itself if it has another form."""
     if {"columns", "data"} <= table.keys():  # the orientations "split" and "tight"
         names, data = table["columns"], table["data"]
-        is_table = isinstance(names, list) and isinstance(data, list)
+        is_table = (
+            isinstance(names, list) and isinstance(data, list) and all(isinstance(n, str) for n in names)
+        )
         if is_table and all(isinstance(row, list) and len(row) == len(names) for row in data):
             return [dict(zip(names, row, strict=True)) for row in data]
         return table
