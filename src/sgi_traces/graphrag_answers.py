@@ -118,11 +118,13 @@ class GraphRAGReader:
             place, sources["response"] = "data", "llm_response.content"
             columns = _answer_of_lightrag(columns, reasons)
             metadata["references"] = object_cell(columns, "data").get("references")
-        passages = self._passages(cell_value(columns.pop(place, None)), place, name, method)
+        given = cell_value(columns.pop(place, None))
+        passages = self._passages(given, place, name, method)
         if isinstance(passages, str):
             reasons.setdefault("contexts", passages)
         else:
             columns |= {"contexts": list(passages.texts), "context_ids": list(passages.ids)}
+            place = place if given is not None else "retrieval results"
             sources |= dict.fromkeys(("contexts", "context_ids"), place)
             metadata |= {"not_in_context": passages.left_out} if passages.left_out else {}
         if "question_id" in columns and not {"question", "query"} & columns.keys():  # of benchmark-qed
@@ -132,6 +134,7 @@ class GraphRAGReader:
             columns["latency_ms"] = read(columns, "completion_time", raw_values.as_number) * 1000
             sources["latency_ms"] = "completion_time"
         columns["id"] = name and self._unique(name, method)
+        sources |= {} if "id" in values else {"id": "question_id"}
         left_out = {"metadata", "method", "completion_time", *_REPEATED}
         columns = {key: value for key, value in columns.items() if key not in left_out and value is not None}
         plan = recognise(tuple(columns))

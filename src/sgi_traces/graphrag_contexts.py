@@ -92,9 +92,10 @@ def has_tables(value: object, depth: int = 0) -> bool:
     (True, True, False)
     """
     value = cell_value(value)
+    if isinstance(value, dict) and any(map(_kind, value)):
+        return True
     items = value[:1] if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
-    is_deeper = depth < _MAX_DEPTH and any(has_tables(item, depth + 1) for item in items)
-    return is_deeper or (isinstance(value, dict) and any(map(_kind, value)))
+    return depth < _MAX_DEPTH and any(has_tables(item, depth + 1) for item in items)
 
 
 def is_text_context(value: object) -> bool:
@@ -151,15 +152,13 @@ def _table(table: object, where: str) -> list[Row]:
 def _rows_of_columns(table: dict[str, Any]) -> object:
     """Return the rows of columns; the value itself if it has another form."""
     if {"columns", "data"} <= table.keys():  # the orientations "split" and "tight"
-        names, data = table["columns"], table["data"]
-        is_table = (
-            isinstance(names, list) and isinstance(data, list) and all(isinstance(n, str) for n in names)
-        )
-        if is_table and all(isinstance(row, list) and len(row) == len(names) for row in data):
-            return [dict(zip(names, row, strict=True)) for row in data]
-        return table
+        names, rows = table["columns"], table["data"]
+        lists = [names, rows, *rows] if isinstance(rows, list) else [None]
+        if not all(isinstance(item, list) for item in lists) or any(len(row) != len(names) for row in rows):
+            return table
+        return [dict(zip(map(str, names), row, strict=True)) for row in rows]
     columns = list(table.values())
-    if all(isinstance(column, list) for column in columns) and len({len(column) for column in columns}) < 2:  # noqa: PLR2004
+    if all(isinstance(column, list) for column in columns) and len(set(map(len, columns))) <= 1:
         return [dict(zip(table, row, strict=True)) for row in zip(*columns, strict=True)]
     if not all(isinstance(column, dict) for column in columns):
         return table
