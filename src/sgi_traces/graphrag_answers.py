@@ -197,12 +197,16 @@ def _answer_of_lightrag(columns: Values, reasons: dict[str, str]) -> dict[str, A
     return {**rest, "response": reply.get("content")}
 
 
+def _stem(path: Path) -> str:
+    return path.with_name(path.name.removesuffix(".gz")).stem
+
+
 def reader_of(path: Path, method: str | None = None) -> GraphRAGReader:
     """Return the reader of a file; it joins benchmark-qed's ``X_retrieval_results`` to ``X_answers``.
 
     Raises DataError if the retrieval results cannot be read.
     """
-    reader = GraphRAGReader(path.name.partition(".")[0] if method is None else method)
+    reader = GraphRAGReader(_stem(path) if method is None else method)
     beside = path.with_name(path.name.replace(_ANSWERS, _RETRIEVED))
     if beside == path or not beside.is_file():
         return reader
@@ -240,7 +244,7 @@ def answer_files(folder: Path) -> list[tuple[Path, str]]:
         path.with_name(path.name.replace(_ANSWERS, _RETRIEVED)) for path in files if _ANSWERS in path.name
     }
     return [
-        (path, path.name.partition(".")[0] if path.parent == folder else path.parent.name)
+        (path, _stem(path) if path.parent == folder else path.parent.name)
         for path in files
         if path not in joined
     ]
@@ -268,7 +272,7 @@ class AnswerFolder:
         use, methods = TraceUse(self.title), dict[str, str]()
         for path, method in answer_files(self.path):
             reader = replace(reader_of(path, method), methods=methods)
-            stem = str(path.relative_to(self.path).with_name(path.name.partition(".")[0]))
+            stem = path.relative_to(self.path).as_posix()
             rows = self.rows(path, use, self.encoding, reader)
             yield from read_rows(rows, file=str(path), columns=self.columns, on_reject=on_reject, stem=stem)
         if on_columns is not None:

@@ -260,7 +260,7 @@ def test_a_folder_has_a_method_for_each_subfolder_or_file(tmp_path, prefix):
     fill(
         tmp_path,
         {
-            "basic.json": [{"id": "q1", **row}],
+            "basic-1.5.json": [{"id": "q1", **row}],
             "global/answers.json": [{"id": "q1", **ASKED}, ASKED],
             "local/answers.json": [{**ASKED, "method": "drift"}],
             ".cache/other.json": [{"id": "q1", **ASKED}],
@@ -272,10 +272,10 @@ def test_a_folder_has_a_method_for_each_subfolder_or_file(tmp_path, prefix):
 
     assert not rejected
     assert {sample.id: sample.metadata["method"] for sample in samples} == {
-        "q1": "basic",
+        "q1": "basic-1.5",
         "q1 (global)": "global",
-        "global/answers-2": "global",
-        "local/answers-1": "drift",
+        "global/answers.json-2": "global",
+        "local/answers.json-1": "drift",
     }
     assert line.startswith("GraphRAG: 4 records gave 4 rows: ")
     assert line.endswith("3 rows have no contexts: the row has no context_data (3).")
