@@ -22,6 +22,7 @@ from sgi.io.raw_rows import with_place
 from sgi.io.rows import read_rows
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
+from sgi_traces.assemble import ERROR_REASON
 from sgi_traces.graphrag_contexts import has_tables, is_text_context, read_passages
 from sgi_traces.trace_records import all_rows, cell_value, make_row, object_cell, read, required_id
 from sgi_traces.trace_use import TraceUse
@@ -109,13 +110,16 @@ class GraphRAGReader:
         metadata = object_cell(columns, "metadata")
         modes = {**metadata, **columns}
         method = next((read(modes, key) for key in _METHODS if modes.get(key)), self.method)
-        reasons = {"question": "the row has no question", "response": "the row has no answer"}
+        error = columns.get("error")
+        failure = f"{ERROR_REASON}: {error}" if isinstance(error, str) else "the row has no answer"
+        reasons = {"question": "the row has no question", "response": failure}
         sources: dict[str, str] = {}
         context = cell_value(columns.get("context"))
         has_texts = isinstance(context, list) and not any(isinstance(item, dict) for item in context[:1])
         place = "context_data" if "context_data" in columns or context is None or has_texts else "context"
         if _is_lightrag(columns):
-            place, sources["response"] = "data", "llm_response.content"
+            place = "data"
+            sources |= {"response": "llm_response.content"} if "llm_response" in columns else {}
             columns = _answer_of_lightrag(columns, reasons)
             metadata["references"] = object_cell(columns, "data").get("references")
         given = cell_value(columns.pop(place, None))

@@ -198,6 +198,7 @@ UNANSWERED = {
     ),
     "a stream": ({"llm_response": {**REPLY, "content": None}}, "llm_response.content is null"),
     "only data": ({}, "the row has no answer"),
+    "an error": ({"error": "timed out"}, "no answer, but an error: timed out"),
 }
 
 
