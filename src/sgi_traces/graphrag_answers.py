@@ -48,7 +48,7 @@ _NEW_CHUNK = "--New Chunk--\n"
 _POINTS = "----Analyst "
 """Beginning of the points that nano-graphrag's method ``global`` makes of the reports."""
 _NOTHING_FOUND = "Sorry, I'm not able to provide an answer"
-"""Beginning of what nano-graphrag writes if it found nothing."""
+"""Beginning of the text of nano-graphrag and LightRAG if they found nothing."""
 _ANSWERS, _RETRIEVED = "_answers.", "_retrieval_results."
 """Parts of the names of two files of benchmark-qed that belong together."""
 _MAX_FILES = 1000
@@ -116,7 +116,11 @@ class GraphRAGReader:
         sources: dict[str, str] = {}
         context = cell_value(columns.get("context"))
         has_texts = isinstance(context, list) and not any(isinstance(item, dict) for item in context[:1])
-        place = "context_data" if "context_data" in columns or context is None or has_texts else "context"
+        place = (
+            "context"
+            if "context" in values and not ("context_data" in columns or has_texts)
+            else "context_data"
+        )
         if _is_lightrag(columns):
             place = "data"
             sources |= {"response": "llm_response.content"} if "llm_response" in columns else {}
@@ -125,7 +129,8 @@ class GraphRAGReader:
         given = cell_value(columns.pop(place, None))
         passages = self._passages(given, place, name, method)
         if isinstance(passages, str):
-            reasons.setdefault("contexts", passages)
+            is_null = place in values and given is None and self.retrieved is None
+            reasons.setdefault("contexts", f"{place} is null" if is_null else passages)
         else:
             columns |= {"contexts": list(passages.texts), "context_ids": list(passages.ids)}
             place = place if given is not None else "retrieval results"
@@ -154,7 +159,11 @@ class GraphRAGReader:
             return "the context has points that were made of the reports, not the reports"
         if isinstance(value, str) and value.startswith(_NOTHING_FOUND):
             value = {}
-        if isinstance(value, str) and (_NEW_CHUNK in value or method == "naive"):
+        if (
+            isinstance(value, str)
+            and not is_text_context(value)
+            and (_NEW_CHUNK in value or method == "naive")
+        ):
             value = {"sources": [{"text": text} for text in value.split(_NEW_CHUNK)]}
         if place == "context" and isinstance(value, list):
             value = {"sources": value}

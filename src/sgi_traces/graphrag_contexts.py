@@ -48,6 +48,8 @@ _HEADS = (
 _SECTION = re.compile(rf"^(?:{_HEADS})[^\n]*\n+```(csv|json)\n", re.MULTILINE)
 _LIGHTRAG = {"Entity": "entities", "Relationship": "relationships", "Document Chunks": "chunks"}
 _CELLS = ",\t"
+_SEPARATOR = "<SEP>"
+"""What LightRAG and nano-graphrag write between the descriptions of one entity from several sources."""
 
 
 class Passages(NamedTuple):
@@ -170,7 +172,7 @@ def _rows_of_columns(table: dict[str, Any]) -> object:
 
 def _first(row: Row, names: tuple[str, ...]) -> str:
     """Return the first text that is not blank; empty if there is none."""
-    texts = (str(read(row, name) or "") for name in names)
+    texts = (str(read(row, name) or "").replace(_SEPARATOR, "\n") for name in names)
     return next((text for text in texts if text.strip()), "")
 
 

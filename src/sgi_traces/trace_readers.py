@@ -185,8 +185,7 @@ def _graphrag_folder(path: Path, columns: Mapping[str, str] | None, encoding: st
 def _is_graphrag(head: Head) -> bool:
     if head.path.is_dir():
         try:
-            (path, _), *_others = answer_files(head.path)
-            head = Head(path, read_head(path))
+            return any(_is_graphrag(Head(path, read_head(path))) for path, _ in answer_files(head.path))
         except DataError:
             return False
     return head.record is not None and is_graphrag(head.record)

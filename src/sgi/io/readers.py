@@ -172,8 +172,8 @@ def known_reader(name: str) -> Reader:
 def recognise(path: Path) -> Reader | None:
     """Return the format of a file or folder; None for rows in columns, and other folders.
 
-    A first record that has only fields of a sample is a row: no format is loaded for it. Raises DataError if a
-    file cannot be opened.
+    A first record that has only fields of a sample is a row: no format is loaded for it. Raises DataError if
+    a file cannot be opened.
     """
     if is_saved_dataset(path):
         return None

@@ -163,7 +163,8 @@ def test_the_text_of_the_method_naive_is_split(tmp_path, context, expected):
 
 ABSENT = {
     "no context_data": ({}, "the row has no context_data"),
-    "null": ({"context_data": None}, "the row has no context_data"),
+    "null": ({"context_data": None}, "context_data is null"),
+    "null of nano-graphrag": ({"context": None}, "context is null"),
     "points of nano-graphrag": (
         {"context": "----Analyst 0----\nImportance Score: 5\nShe."},
         "the context has points that were made of the reports, not the reports",
