@@ -1,11 +1,12 @@
 """Read answers of GraphRAG and similar tools with what they retrieved, from a file or a folder of files.
 
-A row is a question and its answer by one method, in one of these forms:
+A row is a question and its answer by one method, in one of these forms. The tool's result may also be an
+object in one column, beside the question:
 
 * graphrag 3.3: ``query``, ``response`` and ``context_data``, as its Python API returns them;
-* lightrag-hku 1.5: the result of ``aquery_llm`` or ``aquery_data``, beside the question;
+* lightrag-hku 1.5: the result of ``aquery_llm`` or ``aquery_data``, or the text of ``only_need_context``;
 * nano-graphrag 0.0.8: the text for the model, of ``only_need_context``, in the column ``context``;
-* fast-graphrag 0.0.5: ``TQueryResponse.to_dict()``, beside the question;
+* fast-graphrag 0.0.5: ``TQueryResponse.to_dict()``;
 * benchmark-qed 0.4: answers and retrieval results with a ``question_id``.
 """
 
@@ -62,19 +63,22 @@ def is_graphrag(values: Values) -> bool:
     >>> is_graphrag({"query": "Who?", "response": "She.", "context": ["It was she."]})
     False
     """
+    values = _flat(values)
     if "context_data" in values:
         given = cell_value(values["context_data"])
         asked = any(name in values for name in ("query", "question", "question_text"))
         return asked and (has_tables(given) or ("method" in values and given in (None, {}, [])))
-    context = values.get("context")
-    if isinstance(values.get("data"), dict) and _is_lightrag(values):
-        return has_tables(values["data"]) or isinstance(values.get("llm_response"), dict)
+    context, data, facts = values.get("context"), values.get("data"), values.get("metadata")
+    if isinstance(data, dict) and _is_lightrag(values):
+        failed = isinstance(facts, dict) and "failure_reason" in facts
+        return has_tables(data) or failed or isinstance(values.get("llm_response"), dict)
     if isinstance(context, dict):
         return "response" in values and context.keys() == {"entities", "relations", "chunks"}
     if isinstance(context, list) and "question_id" in values:
         first = context[0] if context and isinstance(context[0], dict) else {}
         return {"source_id", "source_text"} <= first.keys() or {"chunk_id", "text"} <= first.keys()
-    return is_text_context(context)
+    is_text = isinstance(context, str) and context.startswith((_POINTS, _NOTHING_FOUND))
+    return is_text or is_text_context(context)
 
 
 @dataclass
@@ -106,6 +110,7 @@ class GraphRAGReader:
             raise DataError(error.message, sample_id=name, field=error.field, hint=error.hint) from None
 
     def _row(self, values: Values, name: str | None, line: int) -> TraceRow:
+        values = _flat(values)
         columns = {key: value for key, value in values.items() if not raw_values.is_absent(value)}
         metadata = object_cell(columns, "metadata")
         modes = {**metadata, **columns}
@@ -183,6 +188,19 @@ class GraphRAGReader:
         name = name if first is None else other
         self.methods[name] = method
         return name
+
+
+def _flat(values: Values) -> Values:
+    """Return a row with the columns of the tool's result, if one of its columns holds this object."""
+    for name, result in values.items():
+        is_answer = isinstance(result, dict) and (
+            "context_data" in result or {"response", "context"} <= result.keys()
+        )
+        if is_answer or (isinstance(result, dict) and _is_lightrag(result)):
+            own = {key: value for key, value in values.items() if key != name}
+            facts = {**object_cell(result, "metadata"), **object_cell(own, "metadata")}
+            return {**result, **own, "metadata": facts}
+    return values
 
 
 def _is_lightrag(values: Values) -> bool:

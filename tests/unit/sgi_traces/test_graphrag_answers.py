@@ -1,6 +1,9 @@
 """Answers of GraphRAG and similar tools: forms of tables, methods and ids, folders, and broken records."""
 
 import json
+import re
+from collections import Counter
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,6 +16,60 @@ from sgi.kernel.errors import DataError
 from sgi.kernel.sample import Field
 from sgi_traces.graphrag_contexts import read_passages
 from support.export_files import only, read, rows, write
+
+EXPORTS = Path(__file__).parents[2] / "data" / "exports"
+LOCAL, GLOBAL = "local_search", "global_search"
+FILES = {
+    "graphrag_answers": [
+        ("paraphrase-d77434fb01", LOCAL, {"report": 2, "entity": 1, "relationship": 1, "source": 1}),
+        ("paraphrase-d77434fb01 (global_search)", GLOBAL, {}),
+        ("fact-b4f4710309", LOCAL, {"report": 2, "entity": 7, "relationship": 1, "source": 4}),
+        ("fact-b4f4710309 (global_search)", GLOBAL, {"report": 1}),
+        ("fact-b4f4710309 (basic_search)", "basic_search", {"source": 6}),
+    ],
+    "graphrag_lightrag": [
+        ("docs-033", "hybrid", {"entity": 3, "relationship": 2, "source": 2}),
+        ("fact-1e5fa1fa71", "global", None),
+    ],
+    "graphrag_lightrag_texts": [
+        ("docs-033", "graphrag_lightrag_texts", {"entity": 7, "relationship": 5, "source": 4}),
+        ("fact-1e5fa1fa71", "graphrag_lightrag_texts", {}),
+    ],
+    "graphrag_nano": [
+        ("docs-033", "local", {"report": 1, "entity": 5, "relationship": 3, "source": 3}),
+        ("fact-1e5fa1fa71", "naive", {"source": 4}),
+        ("docs-030", "global", None),
+    ],
+    "graphrag_fast": [("1", "graphrag_fast", {"entity": 2, "relationship": 1, "source": 1})],
+}
+"""The rows of each file: id, method, and the number of passages of each kind; None without contexts."""
+
+
+@pytest.mark.parametrize("prefix", ["", "graphrag:"])
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_a_real_tool_gives_its_rows(name, prefix):
+    path = EXPORTS / f"{name}.jsonl"
+    samples, rejected, line = read(f"{prefix}{path}")
+
+    assert not rejected
+    assert line.startswith(f"GraphRAG: {len(samples)} record{'s' * (len(samples) > 1)} gave ")
+    assert [(sample.id, sample.metadata["method"], kinds(sample)) for sample in samples] == FILES[name]
+    raw = squeeze(path.read_text("utf-8"))
+    for sample in samples:
+        for passage, key in zip(sample.contexts, sample.context_ids, strict=True):
+            parts = re.split(r": | – |\n", passage) if not key.startswith("source") else [passage]
+            assert all(squeeze(part) in raw for part in parts), passage
+
+
+def squeeze(text):
+    """Remove white space and escapes: JSON within JSON has them twice."""
+    return re.sub(r"\\+n|[\\\s]", "", text)
+
+
+def kinds(sample):
+    counts = Counter(key.partition(":")[0] for key in sample.context_ids)
+    return dict(counts) if sample.has(Field.CONTEXTS) else None
+
 
 TABLES = {
     "reports": [{"id": "2", "title": "Crew", "content": "# Crew\n\nIt has two members."}],
