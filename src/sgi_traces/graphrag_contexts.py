@@ -38,7 +38,15 @@ _BODY = {
 }
 _SUBJECT = ("entity", "entity_name", "name", "title", "subject_id")
 _ENDS = (("source", "src_id", "entity1"), ("target", "tgt_id", "entity2"))
-_COLUMNS = {"description", *_ID["source"], *_BODY["report"], *_BODY["source"], *_SUBJECT, *_ENDS[0]}
+_COLUMNS = {
+    "description",
+    "in_context",
+    *_ID["source"],
+    *_BODY["report"],
+    *_BODY["source"],
+    *_SUBJECT,
+    *_ENDS[0],
+}
 _MAX_DEPTH = 2
 _SHOWN = 60
 
@@ -140,7 +148,8 @@ def _table(table: object, where: str) -> list[Row]:
         table = _rows_of_columns(table)
     if not isinstance(table, list):
         expected = "expected a table: a list of objects, or columns"
-        raise DataError(f"{expected}, found {raw_values.describe(table)}", field=where)
+        hint = "Write a data frame with frame.to_dict('records')."
+        raise DataError(f"{expected}, found {raw_values.describe(table)}", field=where, hint=hint)
     rows: list[Row] = []
     for number, row in enumerate(table, 1):
         item = row[0] if isinstance(row, list) and row else row  # with its score in fast-graphrag

@@ -103,6 +103,7 @@ CONTEXTS = {
     "one text of JSON": json.dumps(TABLES),
     "a list": [{name: table} for name, table in TABLES.items()],
     "several searches": {"Why?": TABLES, "Where?": TABLES},
+    "an empty frame": {**TABLES, "covariates": pd.DataFrame().assign(in_context=True).to_dict()},
     "earlier questions": {**TABLES, "conversation history": [{"turn": "user", "content": "Hello"}]},
     "candidates": {
         **TABLES,
