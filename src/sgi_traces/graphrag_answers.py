@@ -1,4 +1,4 @@
-"""Read answers of GraphRAG and similar tools with what they retrieved, from a file or a folder of files.
+"""Read answers of GraphRAG and similar tools with what they retrieved.
 
 A row is a question and its answer by one method, in one of these forms. The tool's result may also be an
 object in one column, beside the question:
@@ -12,30 +12,20 @@ object in one column, beside the question:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sgi.io.column_names import NAMES
 from sgi.io.columns import recognise
-from sgi.io.files import JSON_LINES, file_rows, suffix
-from sgi.io.raw_rows import with_place
-from sgi.io.rows import read_rows
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 from sgi_traces.assemble import ERROR_REASON
 from sgi_traces.graphrag_contexts import has_tables, is_text_context, read_passages
-from sgi_traces.trace_records import all_rows, cell_value, make_row, object_cell, read, required_id
-from sgi_traces.trace_use import TraceUse
+from sgi_traces.trace_records import all_rows, cell_value, make_row, object_cell, read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Mapping
 
-    from sgi.io.column_use import ReportColumns
-    from sgi.io.raw_rows import RawRow
-    from sgi.io.rows import Reject
-    from sgi.kernel.sample import Sample
     from sgi_traces.assemble import TraceRow, TraceRows
     from sgi_traces.graphrag_contexts import Passages
 
@@ -50,9 +40,6 @@ _POINTS = "----Analyst "
 """Beginning of the points that nano-graphrag's method ``global`` makes of the reports."""
 _NOTHING_FOUND = "Sorry, I'm not able to provide an answer"
 """Beginning of the text of nano-graphrag and LightRAG if they found nothing."""
-_ANSWERS, _RETRIEVED = "_answers.", "_retrieval_results."
-"""Parts of the names of two files of benchmark-qed that belong together."""
-_MAX_FILES = 1000
 
 
 def is_graphrag(values: Values) -> bool:
@@ -77,8 +64,9 @@ def is_graphrag(values: Values) -> bool:
     if isinstance(context, list) and "question_id" in values:
         first = context[0] if context and isinstance(context[0], dict) else {}
         return {"source_id", "source_text"} <= first.keys() or {"chunk_id", "text"} <= first.keys()
-    is_text = isinstance(context, str) and context.startswith((_POINTS, _NOTHING_FOUND))
-    return is_text or is_text_context(context)
+    if not isinstance(context, str):
+        return False
+    return context.startswith((_POINTS, _NOTHING_FOUND)) or _NEW_CHUNK in context or is_text_context(context)
 
 
 @dataclass
@@ -119,15 +107,8 @@ class GraphRAGReader:
         failure = f"{ERROR_REASON}: {error}" if isinstance(error, str) else "the row has no answer"
         reasons = {"question": "the row has no question", "response": failure}
         sources: dict[str, str] = {}
-        context = cell_value(columns.get("context"))
-        has_texts = isinstance(context, list) and not any(isinstance(item, dict) for item in context[:1])
-        place = (
-            "context"
-            if "context" in values and not ("context_data" in columns or has_texts)
-            else "context_data"
-        )
-        if _is_lightrag(columns):
-            place = "data"
+        place = _place(columns, values)
+        if place == "data":
             sources |= {"response": "llm_response.content"} if "llm_response" in columns else {}
             columns = _answer_of_lightrag(columns, reasons)
             metadata["references"] = object_cell(columns, "data").get("references")
@@ -160,16 +141,13 @@ class GraphRAGReader:
 
     def _passages(self, value: object, place: str, name: str | None, method: str) -> Passages | str:
         """Return the passages of a row, or the reason if it has none."""
-        if isinstance(value, str) and value.lstrip().startswith(_POINTS):
-            return "the context has points that were made of the reports, not the reports"
-        if isinstance(value, str) and value.startswith(_NOTHING_FOUND):
-            value = {}
-        if (
-            isinstance(value, str)
-            and not is_text_context(value)
-            and (_NEW_CHUNK in value or method == "naive")
-        ):
-            value = {"sources": [{"text": text} for text in value.split(_NEW_CHUNK)]}
+        if isinstance(value, str) and not is_text_context(value):
+            if value.startswith(_POINTS):
+                return "the context has points that were made of the reports, not the reports"
+            if value.startswith(_NOTHING_FOUND):
+                value = {}
+            elif _NEW_CHUNK in value or method == "naive":
+                value = {"sources": [{"text": text} for text in value.split(_NEW_CHUNK)]}
         if place == "context" and isinstance(value, list):
             value = {"sources": value}
         if value is not None:
@@ -193,14 +171,25 @@ class GraphRAGReader:
 def _flat(values: Values) -> Values:
     """Return a row with the columns of the tool's result, if one of its columns holds this object."""
     for name, result in values.items():
-        is_answer = isinstance(result, dict) and (
-            "context_data" in result or {"response", "context"} <= result.keys()
-        )
-        if is_answer or (isinstance(result, dict) and _is_lightrag(result)):
-            own = {key: value for key, value in values.items() if key != name}
-            facts = {**object_cell(result, "metadata"), **object_cell(own, "metadata")}
-            return {**result, **own, "metadata": facts}
+        if not isinstance(result, dict) or not (
+            "context_data" in result or {"response", "context"} <= result.keys() or _is_lightrag(result)
+        ):
+            continue
+        own = {key: value for key, value in values.items() if key != name}
+        facts = {**object_cell(result, "metadata"), **object_cell(own, "metadata")}
+        return {**result, **own, "metadata": facts}
     return values
+
+
+def _place(columns: Values, values: Values) -> str:
+    """Return the column of what was retrieved; ``context_data`` for a row with a column of texts."""
+    if _is_lightrag(columns):
+        return "data"
+    context = cell_value(columns.get("context"))
+    has_texts = isinstance(context, list) and not any(isinstance(item, dict) for item in context[:1])
+    return (
+        "context" if "context" in values and not ("context_data" in columns or has_texts) else "context_data"
+    )
 
 
 def _is_lightrag(values: Values) -> bool:
@@ -226,85 +215,3 @@ def _answer_of_lightrag(columns: Values, reasons: dict[str, str]) -> dict[str, A
         return rest
     reasons["response"] = "llm_response.content is null"
     return {**rest, "response": reply.get("content")}
-
-
-def _stem(path: Path) -> str:
-    return path.with_name(path.name.removesuffix(".gz")).stem
-
-
-def reader_of(path: Path, method: str | None = None) -> GraphRAGReader:
-    """Return the reader of a file; it joins benchmark-qed's ``X_retrieval_results`` to ``X_answers``.
-
-    Raises DataError if the retrieval results cannot be read.
-    """
-    reader = GraphRAGReader(_stem(path) if method is None else method)
-    beside = path.with_name(path.name.replace(_ANSWERS, _RETRIEVED))
-    if beside == path or not beside.is_file():
-        return reader
-    reader.retrieved = retrieved = {}
-    for row in file_rows(beside, None):
-        try:
-            if isinstance(row.values, DataError):
-                raise row.values
-            values = dict(row.values)
-            name = required_id(values.get("question_id"), "question_id")
-            retrieved[name] = read_passages({"sources": values.get("context")}, "context")
-        except DataError as error:
-            raise with_place(error, file=str(beside), line=row.line, sample_id=error.sample_id) from None
-    return reader
-
-
-def answer_files(folder: Path) -> list[tuple[Path, str]]:
-    """Return the JSON files in a folder and its subfolders, sorted, with the method of each.
-
-    The method is the name of the subfolder, or of the file. Raises DataError if there are none, or more than
-    1,000.
-    """
-    try:
-        folders = [folder, *(path for path in folder.iterdir() if path.is_dir() and path.name[0] != ".")]
-        found = (path for place in folders for path in place.iterdir() if path.name[0] != ".")
-        named = (path for path in found if suffix(path) in (*JSON_LINES, ".json") and path.is_file())
-        files = sorted(islice(named, _MAX_FILES + 1))
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", file=str(folder)) from error
-    if not 0 < len(files) <= _MAX_FILES:
-        problem = f"has more than {_MAX_FILES:,} JSON files" if files else "has no JSON file"
-        hint = "The files of answers are .json or .jsonl, in the folder or in a folder for each method."
-        raise DataError(problem, file=str(folder), hint=hint)
-    joined = {
-        path.with_name(path.name.replace(_ANSWERS, _RETRIEVED)) for path in files if _ANSWERS in path.name
-    }
-    return [
-        (path, _stem(path) if path.parent == folder else path.parent.name)
-        for path in files
-        if path not in joined
-    ]
-
-
-@dataclass(eq=False)
-class AnswerFolder:
-    """The rows of all files in a folder: a `sgi.io.readers.Dataset`. ``rows`` reads a file."""
-
-    path: Path
-    title: str
-    rows: Callable[[Path, TraceUse, str | None, GraphRAGReader], Iterator[RawRow]]
-    columns: Mapping[str, str] | None = None
-    encoding: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The name of the folder."""
-        return self.path.name
-
-    def samples(
-        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
-    ) -> Iterator[Sample]:
-        """Yield the samples of the files in order; see `sgi.io.rows.read_rows` for rejected rows."""
-        use, methods = TraceUse(self.title), dict[str, str]()
-        for path, method in answer_files(self.path):
-            reader = replace(reader_of(path, method), methods=methods)
-            stem = path.relative_to(self.path).as_posix()
-            rows = self.rows(path, use, self.encoding, reader)
-            yield from read_rows(rows, file=str(path), columns=self.columns, on_reject=on_reject, stem=stem)
-        if on_columns is not None:
-            on_columns(use.columns(self.columns))

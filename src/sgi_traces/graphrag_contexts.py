@@ -108,9 +108,9 @@ def has_tables(value: object, depth: int = 0) -> bool:
     return depth < _MAX_DEPTH and any(has_tables(item, depth + 1) for item in items)
 
 
-def is_text_context(value: object) -> bool:
+def is_text_context(text: str) -> bool:
     """Return whether a text has the tables that nano-graphrag and LightRAG give to the model."""
-    return isinstance(value, str) and _SECTION.match(value.lstrip()) is not None
+    return _SECTION.match(text.lstrip()) is not None
 
 
 def _kind(name: object) -> str | None:

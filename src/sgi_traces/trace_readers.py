@@ -15,7 +15,8 @@ from sgi.io.text_file import open_bytes
 from sgi.kernel.errors import DataError
 from sgi.kernel.input_limits import check_time
 from sgi_traces.deepeval_export import RUN_LISTS, DeepEvalReader, is_deepeval
-from sgi_traces.graphrag_answers import AnswerFolder, answer_files, is_graphrag, reader_of
+from sgi_traces.graphrag_answers import is_graphrag
+from sgi_traces.graphrag_folder import AnswerFolder, answer_files, reader_of
 from sgi_traces.group_spans import rows_of_spans
 from sgi_traces.langfuse_export import is_langfuse, langfuse_spans
 from sgi_traces.langsmith_export import is_langsmith, langsmith_spans
