@@ -180,7 +180,7 @@ It has, "of course", two ```members``` ."
 ```csv
 "id",\t"entity",\t"type",\t"description",\t"rank"
 0,\t"ANN",\t"PERSON",\t"The captain,\tof a ship.",\t5
-1,\t"BOB",\t"PERSON",\t"UNKNOWN",\t1
+1,\t"BOB",\t"PERSON",\t"A cook.<SEP>He left.",\t1
 ```
 -----Relationships-----
 ```csv
@@ -201,7 +201,7 @@ def test_the_text_of_nano_graphrag_keeps_quotes_separators_and_line_ends(tmp_pat
     assert dict(zip(sample.context_ids, sample.contexts, strict=True)) == {
         "report:0": '# Crew\n\nIt has, "of course", two ```members``` .',
         "entity:0": "ANN: The captain,\tof a ship.",
-        "entity:1": "BOB: UNKNOWN",
+        "entity:1": "BOB: A cook.\nHe left.",
         "source:0": "Ann hired Bob.\n1. She did.",
     }
     assert sample.metadata["method"] == "local"
@@ -212,11 +212,18 @@ def test_the_text_of_nano_graphrag_keeps_quotes_separators_and_line_ends(tmp_pat
     [
         ("Ann hired Bob.--New Chunk--\nHe left.", ("Ann hired Bob.", "He left.")),
         ("Ann hired Bob.", ("Ann hired Bob.",)),
+        ('Document Chunks (Each)\n\n```json\n{"content": "Ann."}\n```\n\nReference', ("Ann.",)),
         ("Sorry, I'm not able to provide an answer to that question.", ()),
     ],
 )
 def test_the_text_of_the_method_naive_is_split(tmp_path, context, expected):
     assert only(tmp_path, "graphrag", {**ASKED, "method": "naive", "context": context}).contexts == expected
+
+
+def test_a_text_with_separators_is_recognised(tmp_path):
+    path = write(tmp_path, {**ASKED, "context": "Ann hired Bob.--New Chunk--\nHe left."})
+
+    assert recognise(path).name == "graphrag"
 
 
 ABSENT = {
@@ -355,8 +362,9 @@ def test_retrieval_results_of_benchmark_qed_belong_to_the_answers_beside_them(tm
             "other/global_retrieval_results.json": [found],
         },
     )
-    other, first, second = read(f"graphrag:{tmp_path}")[0]
+    (other, first, second), rejected, _ = read(f"graphrag:{tmp_path}")
 
+    assert not rejected
     assert (first.contexts, first.context_ids) == (("Ann hired Bob.",), ("source:9",))
     assert second.metadata["absent"] == {"contexts": "the retrieval results do not have this question_id"}
     assert (other.question, other.contexts) == ("Who?", first.contexts)
