@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sgi.io.column_use import ReportColumns
-    from sgi.io.readers import Head
+    from sgi.io.readers import Dataset, Head
     from sgi.io.rows import Reject, RejectedRow
     from sgi.kernel.sample import Sample
     from sgi_traces.span import Span
@@ -115,12 +115,14 @@ class TraceFormat:
         recognises: function that returns whether a file has this format.
         rows: function that yields the rows of a file and counts them; its arguments are the path, the counts
             and the encoding of text, or None.
+        folder: function that opens a folder of such files with a mapping of columns and an encoding, or None.
     """
 
     name: str
     title: str
     recognises: Callable[[Head], bool]
     rows: Callable[[Path, TraceUse, str | None], Iterator[RawRow]]
+    folder: Callable[[Path, Mapping[str, str] | None, str | None], Dataset] | None = None
 
     def parse_options(self, options: Mapping[str, str]) -> dict[str, str | Path]:
         """Raise UsageError for any option: a format of traces has none."""
@@ -136,11 +138,13 @@ class TraceFormat:
         options: Mapping[str, str | Path],
         columns: Mapping[str, str] | None,
         encoding: str | None,
-    ) -> TraceDataset:
-        """Open a file as a dataset. Raises DataError if it cannot be opened, UsageError without a path."""
+    ) -> Dataset:
+        """Open a file or folder. Raises DataError if it cannot be opened, UsageError without a path."""
         del options  # it has none
         if path is None:
             raise UsageError(f"{self.name}: names no file.", hint=f"Write {self.name}:PATH.")
+        if self.folder is not None and path.is_dir():
+            return self.folder(path, columns, encoding)
         with open_bytes(path):
             pass
         return TraceDataset(path, self, columns, encoding)

@@ -10,11 +10,13 @@ from sgi.io.files import check_encoded, check_readable, file_rows, require_rows,
 from sgi.io.jsonl import json_file
 from sgi.io.named_parts import PART_READERS
 from sgi.io.raw_rows import RawRow
-from sgi.io.readers import read_head
+from sgi.io.readers import Head, read_head
 from sgi.io.text_file import open_bytes
 from sgi.kernel.errors import DataError
 from sgi.kernel.input_limits import check_time
 from sgi_traces.deepeval_export import RUN_LISTS, DeepEvalReader, is_deepeval
+from sgi_traces.graphrag_answers import is_graphrag
+from sgi_traces.graphrag_folder import AnswerFolder, answer_files, reader_of
 from sgi_traces.group_spans import rows_of_spans
 from sgi_traces.langfuse_export import is_langfuse, langfuse_spans
 from sgi_traces.langsmith_export import is_langsmith, langsmith_spans
@@ -32,8 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from sgi.io.readers import Head, Reader
+    from sgi.io.readers import Reader
     from sgi_traces.assemble import TraceRows
+    from sgi_traces.graphrag_answers import GraphRAGReader
     from sgi_traces.span import Span
     from sgi_traces.trace_use import TraceUse
 
@@ -166,6 +169,29 @@ def _openai(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]
     yield from _rows_of(_records(path, encoding), OpenAIReader().rows, use)
 
 
+def _graphrag(
+    path: Path, use: TraceUse, encoding: str | None, reader: GraphRAGReader | None = None
+) -> Iterator[RawRow]:
+    if path.is_dir():
+        for file, method in answer_files(path):
+            yield from _graphrag(file, use, encoding, reader_of(file, method))
+    else:
+        yield from _rows_of(_records(path, encoding), (reader or reader_of(path)).rows, use)
+
+
+def _graphrag_folder(path: Path, columns: Mapping[str, str] | None, encoding: str | None) -> AnswerFolder:
+    return AnswerFolder(path, "GraphRAG", _graphrag, columns, encoding)
+
+
+def _is_graphrag(head: Head) -> bool:
+    if head.path.is_dir():
+        try:
+            return any(_is_graphrag(Head(path, read_head(path))) for path, _ in answer_files(head.path))
+        except DataError:
+            return False
+    return head.record is not None and is_graphrag(head.record)
+
+
 def _by_record(recognises: Callable[[Record], bool]) -> Callable[[Head], bool]:
     return lambda head: head.record is not None and recognises(head.record)
 
@@ -179,6 +205,7 @@ EXPORTS = (
     TraceFormat("deepeval", "DeepEval", _by_record(is_deepeval), _deepeval),
     TraceFormat("ragas", "ragas", _by_record(is_ragas), _ragas),
     TraceFormat("openai", "OpenAI", _by_record(is_openai), _openai),
+    TraceFormat("graphrag", "GraphRAG", _is_graphrag, _graphrag, _graphrag_folder),
 )
 """The exports by their prefixes; a file has the first format that recognises its first record."""
 

@@ -170,13 +170,14 @@ def known_reader(name: str) -> Reader:
 
 
 def recognise(path: Path) -> Reader | None:
-    """Return the format of a file; None for rows in columns. Raises DataError if it cannot be opened.
+    """Return the format of a file or folder; None for rows in columns, and other folders.
 
-    A first record that has only fields of a sample is a row: no format is loaded for it.
+    A first record that has only fields of a sample is a row: no format is loaded for it. Raises DataError if
+    a file cannot be opened.
     """
     if is_saved_dataset(path):
         return None
-    head = Head(path, read_head(path))
+    head = Head(path, b"" if path.is_dir() else read_head(path))
     record = head.record or {"": None}
     if all(name in NAMES and (name == "metadata" or not isinstance(record[name], dict)) for name in record):
         return None
@@ -223,7 +224,7 @@ _ARROW = (".arrow", ".feather")
 _COLUMNS = (
     *(b"parent_observation_id", b"parentObservationId", b"run_type", b"execution_duration", b"perf_json"),
     *(b"execution_time_ms", b"record_attributes", b"custom_column_key_values", b"messages", b"user_input"),
-    *(b"custom_id", b"context.trace_id"),
+    *(b"custom_id", b"context.trace_id", b"context_data"),
 )
 """Columns of Parquet and Arrow files of exports: at least one is in each."""
 _FOOTER = 8

@@ -40,6 +40,10 @@ BROKEN = {
         {"messages": [QUESTION, {"role": "assistant", "content": "", "tool_calls": 5}]},
         "field 'tool_calls': expected a list, found number 5",
     ),
+    "graphrag": (
+        {"id": "g", "query": "Who?", "context_data": {"reports": 5}},
+        "id 'g': field 'context_data.reports': expected a table: a list of objects",
+    ),
 }
 
 

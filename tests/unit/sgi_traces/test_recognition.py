@@ -37,6 +37,21 @@ NEAR_MISSES = {
     "a batch of another kind": {"custom_id": "1", "response": "She.", "question": "Who?"},
     "a request of another kind": {"request": {"url": "/"}, "response": "She.", "question": "Who?"},
     "an object of another kind": {"object": "response", "output": "She.", "question": "Who?"},
+    "context_data of another kind": {"context_data": {"page": 3}, "method": "bm25", **QA},
+    "context_data that is text": {"context_data": "It was she.", **QA},
+    "a reply of a service": {"status": "success", "message": "ok", "data": {"rows": []}, **QA},
+    "ids of questions": {"question_id": "1", "question": "Who?", "context": ["It."], "answer": "She."},
+    "ids of passages": {"question_id": "1", "context": [{"id": "d1", "text": "It."}], "answer": "She."},
+    "a prediction of GraphRAG-Bench": {
+        "id": "Novel-1",
+        "question": "Who?",
+        "source": "Novel",
+        "context": ["It was she."],
+        "evidence": ["It was she."],
+        "question_type": "Fact Retrieval",
+        "generated_answer": "She.",
+        "ground_truth": "She.",
+    },
 }
 
 
