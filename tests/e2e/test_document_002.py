@@ -1,137 +1,182 @@
-"""Document 002's tables, from the same evidence: its names, its scales, its conventions, by method."""
+"""Document 002's tables by method and question type, from GraphRAG rows, and its formulas on every row."""
 
 import json
+import math
+from collections import Counter
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import sgi
 from sgi.cli.main import app
 from support.judge_server import JudgeServer, ServerReply
 
-QUESTION = "Which plant is also known by another common name, and what is that name?"
-# Classes by method as the document's table has them: correct, wrong, don't know.
-CLASSES = {"local_search": (6, 2, 0), "basic_search": (6, 2, 0), "llm_with_context": (5, 2, 1)}
-
-
-def rows():
-    for method, (correct, wrong, unknown) in CLASSES.items():
-        answers = ["Cornish heath"] * correct + ["Heather"] * wrong + ["I don't know."] * unknown
-        for number, answer in enumerate(answers):
-            row = {"id": f"{method}-{number}", "question": QUESTION, "response": answer, "method": method}
-            row["reference"] = "Cornish heath"
-            if method != "llm_with_context":
-                row["contexts"] = ["the lovely Cornish heath" if method == "local_search" else "THE END."]
-            yield row
+DATA = Path(__file__).parents[2] / "examples" / "graphrag" / "eight_questions.jsonl"
+METHODS = ("local_search", "basic_search", "llm_with_context")
+# Correct, wrong, don't know: the document's tables by method and by question type.
+BY_METHOD = {"local_search": (6, 2, 0), "basic_search": (6, 2, 0), "llm_with_context": (5, 2, 1)}
+BY_TYPE = {
+    "Fact Retrieval": (5, 1, 0),
+    "Complex Reasoning": (4, 2, 0),
+    "Contextual Summarize": (5, 1, 0),
+    "Creative Generation": (3, 2, 1),
+}
+GRADES = {"A": 12, "B": 1, "C": 3, "D": 4, "E": 4}
+RAGAS = ("faithfulness", "context_precision", "context_recall", "answer_relevance")
+WEIGHTS = dict(zip(RAGAS, (0.3, 0.2, 0.2, 0.3), strict=True))
+PHRASES = (
+    *("i don't know", "i do not know", "unknown", "not sure", "cannot determine", "no information"),
+    *("insufficient data", "unable to answer", "cannot answer", "don't have enough information"),
+    *("not available", "no data"),
+)
+ROWS = [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]
+CORRECT = {row["reference"]: row["query"] for row in ROWS}
+PASSAGES = [row["context_data"]["sources"][0]["text"] for row in ROWS[:8]]
+QUESTIONS = [row["query"] for row in ROWS[:8]]
+# The percentage of each answer, so that the grades are as often as in the document.
+PERCENT = {row["response"]: 95 for row in ROWS} | {ROWS[6]["reference"]: 70, ROWS[4]["reference"]: 50}
+PERCENT |= {ROWS[7]["reference"]: 30}
+OTHERS = [row["response"] for row in ROWS if row["response"] != row["reference"]]
+PERCENT |= dict(zip(OTHERS, (10, 50, 30, 30, 10, 10, 10), strict=True))
 
 
 def judge(asked):
-    """Says what the document's own example says."""
-    schema = json.dumps(asked.body["response_format"])
-    found = "lovely" in asked.text
+    """Say whether the answer is the reference, and whether the passages have it."""
+    schema, answer = json.dumps(asked.body["response_format"]), answer_in(asked.text)
+    found = any(passage in asked.text for passage in PASSAGES)
     match asked:
         case _ if '"verdicts"' in schema and '"relevance"' in schema:
-            verdict = {
-                "index": 1,
-                "reason": "It names it.",
-                "relevance": 98 if found else 5,
-                "relevant": found,
-            }
-            said = {"verdicts": [verdict]}
+            texts = [text for text in asked.text.split("\n") if any(part in text for part in PASSAGES)]
+            count = 3 if texts else 1
+            said = {"verdicts": [relevance(index, index == count and found) for index in range(1, count + 1)]}
         case _ if '"verdicts"' in schema:
             verdict = {"index": 1, "reason": "It is said.", "supported": int(found)}
             said = {"verdicts": [verdict | {"passage": 1 if found else None}]}
         case _ if '"claims"' in schema:
-            said = {"claims": ["Cornish heath is the name."]}
+            said = {"claims": ["The answer is said."]}
         case _ if '"questions"' in schema:
-            said = {"questions": [QUESTION] * 3, "reason": "It answers.", "noncommittal": False}
+            question = next(each for each in QUESTIONS if CORRECT.get(answer, each) == each)
+            said = {"questions": [question] * 3, "reason": "It answers.", "noncommittal": False}
+        case _ if '"consistency"' in schema:
+            part = {"reasoning": "As expected.", "score": PERCENT[answer]}
+            said = dict.fromkeys(("correctness", "completeness", "consistency"), part)
         case _:
-            right = asked.text.count("Cornish heath") > 1
-            said = {
-                "reasoning": "As expected." if right else "Another.",
-                "verdict": "CORRECT" if right else "WRONG",
-            }
+            said = {"reasoning": "Compared.", "verdict": "CORRECT" if answer in CORRECT else "WRONG"}
     return ServerReply(json.dumps(said))
 
 
+def answer_in(text):
+    """The answer of a request: another one than the reference, if there is one in it."""
+    return next((each for each in [*OTHERS, *CORRECT] if each in text), "")
+
+
+def relevance(index, is_relevant):
+    return {"index": index, "reason": "Read.", "relevance": 98 * is_relevant, "relevant": is_relevant}
+
+
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory):
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("document")
-    data = folder / "rows.jsonl"
-    data.write_text("\n".join(json.dumps(row) for row in rows()))
-    names = (
-        "ragas_faithfulness,ragas_context_precision,ragas_context_recall,ragas_answer_relevance,ragas_score"
-    )
-    counts = "correct_answers_count,wrong_answers_count,dont_know_answers_count,answer_classification"
-    place = ["--db", str(folder / "sgi.db")]
+    names = [f"ragas_{name}" for name in (*RAGAS, "score")]
+    names += ["factual_accuracy_percentage", "semantic_similarity_percentage", "answer_classification"]
+    names += ["correct_answers_count", "wrong_answers_count", "dont_know_answers_count"]
     with JudgeServer(replies=judge) as server:
-        words = [
-            "run",
-            str(data),
-            "-m",
-            names,
-            "-m",
-            counts,
-            "--judge",
-            f"openai:m@{server.url}",
-            "-q",
-            "--json",
-        ]
-        cache = ["--cache", str(folder / "vectors.db")]
-        run = CliRunner().invoke(app, [*words, *place, *cache])
-    assert run.exit_code == 0, run.output
-    table = CliRunner().invoke(app, ["show", "last", "--by", "method", "--json", *place])
-    text = CliRunner().invoke(app, ["show", "last", "--by", "method", *place])
-    return (
-        json.loads(run.stdout),
-        {group["name"]: group for group in json.loads(table.stdout)["groups"]},
-        text.stdout,
-    )
+        words = ["run", str(DATA), "-m", ",".join(names), "--judge", f"openai:m@{server.url}", "-q"]
+        result = CliRunner().invoke(app, [*words, "--db", str(folder / "sgi.db"), "--no-cache"])
+    assert result.exit_code == 0, result.output
+    return folder
 
 
-def means(group):
-    return {entry["metric"]: entry for entry in group["metrics"]}
+@pytest.fixture(scope="module")
+def board(folder):
+    words = ["compare", "last", "--by", "method", "--within", "question_type", "--json"]
+    result = CliRunner().invoke(app, [*words, "--db", str(folder / "sgi.db")])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
 
 
-def test_scores_by_method_are_those_of_the_table(shown):
-    _, groups, _ = shown
-    local, basic, alone = (means(groups[method]) for method in CLASSES)
-    assert local["ragas_faithfulness"]["mean"] == local["ragas_context_recall"]["mean"] == 100.0
-    assert local["ragas_context_precision"]["mean"] == 100.0
-    for name in ("ragas_faithfulness", "ragas_context_precision", "ragas_context_recall"):
-        assert basic[name]["mean"] == 0.0
-        assert alone[name]["mean"] is None  # no contexts: nothing to be said, where the document prints N/A
-        assert alone[name]["counts"]["missing"] == 8
-    assert alone["ragas_answer_relevance"]["mean"] == pytest.approx(100.0)
-    # Zero, zero, zero and a relevance of 1: the relevance's weight is all there is.
-    assert basic["ragas_score"]["mean"] == pytest.approx(30.0)
-    assert alone["ragas_score"]["mean"] == pytest.approx(100.0)  # renormalised over the part there is
+@pytest.fixture(scope="module")
+def run(folder):
+    return sgi.open_run("last", db=folder / "sgi.db")
 
 
-def test_each_method_has_its_mean_best_and_worst_score(shown):
-    _, groups, text = shown
-    basic = means(groups["basic_search"])["ragas_score"]
-    assert (basic["mean"], basic["best"], basic["worst"]) == pytest.approx((30.0, 30.0, 30.0))
-    assert ["metric", "mean", "best", "worst"] in [line.split()[2:6] for line in text.splitlines()]
-    assert "30.00 % 30.00 % 30.00 %" in " ".join(text.split())
+def of(parts, name):
+    return next(part for part in parts if part["metric"].partition("(")[0] == name)
 
 
-def test_answers_are_counted_by_method_and_in_all(shown):
-    run, groups, text = shown
-    names = ("correct_answers_count", "wrong_answers_count", "dont_know_answers_count")
-    for method, counted in CLASSES.items():
-        found = means(groups[method])
-        assert tuple(found[name]["total"] for name in names) == counted
-        classes = found["answer_classification"]["classes"]
-        assert tuple(classes.get(name, 0) for name in ("correct", "wrong", "dont_know")) == counted
-    whole = {entry["metric"]: entry for entry in run["metrics"]}
-    assert tuple(whole[name]["total"] for name in names) == (17, 6, 1)
-    assert whole["answer_classification"]["mean"] == pytest.approx(17 / 24)  # the document's 70.8 %
-    assert list(whole["answer_classification"]["classes"].items()) == [
-        ("correct", 17),
-        ("wrong", 6),
-        ("dont_know", 1),
-    ]
-    shares = whole["answer_classification"]["class_shares"]
-    assert [round(share, 3) for share in shares.values()] == [0.708, 0.25, 0.042]
-    assert "basic_search 6 (75.0 %) 2 (25.0 %) 0" in " ".join(text.split())
-    assert "100.00 %" in text
+def counted(counts):
+    return tuple(counts.get(name, 0) for name in ("correct", "wrong", "dont_know"))
+
+
+def test_answers_are_counted_by_method_and_by_question_type(board):
+    counts = of(board["classes"], "answer_classification")["counts"]
+    assert {method: counted(counts[method]) for method in METHODS} == BY_METHOD
+    by_type = {}
+    for group in board["groups"]:
+        total = Counter()
+        for of_method in of(group["classes"], "answer_classification")["counts"].values():
+            total.update(of_method)
+        by_type[group["name"]] = counted(total)
+    assert by_type == BY_TYPE
+    shares = [round(100 * part / 24, 1) for part in map(sum, zip(*BY_METHOD.values(), strict=True))]
+    assert shares == [70.8, 25.0, 4.2]
+    for name, place in (("correct", 0), ("wrong", 1), ("dont_know", 2)):
+        means = {
+            one["system"]: one["mean"] for one in of(board["metrics"], f"{name}_answers_count")["systems"]
+        }
+        assert means == {method: parts[place] / 8 for method, parts in BY_METHOD.items()}
+
+
+def test_grades_are_counted_over_all_results(board):
+    total = Counter()
+    for grades in of(board["classes"], "factual_accuracy_percentage")["counts"].values():
+        total.update(grades)
+    assert total == GRADES
+    assert [round(100 * count / 24, 1) for count in GRADES.values()] == [50.0, 4.2, 12.5, 16.7, 16.7]
+
+
+def test_a_method_without_contexts_is_compared_where_it_has_values(board):
+    """The document prints N/A for `llm_with_context`, and means of the others."""
+    for name in RAGAS[:3]:
+        systems = {one["system"]: one for one in of(board["metrics"], f"ragas_{name}")["systems"]}
+        assert (systems["llm_with_context"]["mean"], systems["llm_with_context"]["ok"]) == (None, 0)
+        assert [systems[method]["ok"] for method in METHODS[:2]] == [8, 8]
+        assert systems["local_search"]["letters"] == "a"
+        assert systems["basic_search"]["letters"] == "b"
+    assert {one["ok"] for one in of(board["metrics"], "ragas_score")["systems"]} == {8}
+
+
+def test_every_row_has_the_values_of_the_documents_formulas(run):
+    assert len(run.ids) == 24
+    scores = {name: run[name] for name in run.metrics}
+    ragas = {name: scores[f"ragas_{name}"].values for name in RAGAS}
+    for row, sample in enumerate(run.samples):
+        known = {name: values[row] for name, values in ragas.items() if not math.isnan(values[row])}
+        total = sum(WEIGHTS[name] for name in known)
+        composite = sum(value * WEIGHTS[name] / total for name, value in known.items())
+        assert run["ragas_score"].values[row] == pytest.approx(composite)
+        details = {name: run[f"ragas_{name}"].details[row] for name in RAGAS}
+        if sample.contexts:
+            verdicts = [one["supported"] for one in details["faithfulness"]["claims"]]
+            assert known["faithfulness"] == 100 * sum(verdicts) / len(verdicts)
+            verdicts = [one["relevant"] for one in details["context_precision"]["passages"]]
+            assert known["context_precision"] == pytest.approx(100 * sum(verdicts) / len(verdicts))
+            verdicts = [one["supported"] for one in details["context_recall"]["claims"]]
+            assert known["context_recall"] == 100 * sum(verdicts) / len(verdicts)
+        percent = run["factual_accuracy_percentage"]
+        assert percent.values[row] == pytest.approx(PERCENT[sample.response])
+        assert percent.details[row]["grade"] == "EDCBA"[min(4, int(percent.values[row] // 20))]
+        answer = sample.response.lower().strip()
+        expected = "correct" if sample.response in CORRECT else "wrong"
+        expected = "dont_know" if any(phrase in answer for phrase in PHRASES) else expected
+        assert run["answer_classification"].details[row]["class"] == expected
+        similarity = run["semantic_similarity_percentage"].values[row]
+        assert similarity == round(similarity, 2)
+        assert (similarity == 100.0) == (sample.response == sample.reference)
+
+
+def test_each_method_has_its_mean_best_and_worst_score(folder):
+    result = CliRunner().invoke(app, ["show", "last", "--by", "method", "--db", str(folder / "sgi.db")])
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["metric", "mean", "best", "worst"] in [line[2:6] for line in lines]
