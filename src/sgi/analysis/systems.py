@@ -52,6 +52,7 @@ class Systems:
         runs: the run with the answers of each system.
         rows: the row of each unit in the run of each system, the first one of several; −1 if it has none;
             shape (n, k).
+        last_rows: the same for the last one of several.
         notes: assumptions, and units that not all systems have.
     """
 
@@ -63,16 +64,18 @@ class Systems:
     coverage: Mapping[str, tuple[tuple[int, int], ...]]
     runs: tuple[Run, ...]
     rows: NDArray[np.int64]
+    last_rows: NDArray[np.int64]
     notes: tuple[str, ...] = ()
 
     __repr__ = short_repr
 
-    def samples(self, system: int) -> list[Sample | None]:
+    def samples(self, system: int, *, last: bool = False) -> list[Sample | None]:
         """Return the sample of each unit of one system; None for a unit without an answer of the system.
 
-        The list is empty if the texts are not available.
+        Of several answers it is the first one, or the last one. The list is empty if the texts are not
+        available.
         """
-        rows = self.rows[:, system]
+        rows = (self.last_rows if last else self.rows)[:, system]
         known = np.flatnonzero(rows >= 0)
         found = dict(zip(known.tolist(), read_samples(self.runs[system], rows[known]), strict=False))
         return [found.get(unit) for unit in range(len(rows))] if found else []
@@ -148,6 +151,7 @@ def systems_of_runs(
         coverage=_coverage(parts, shared),
         runs=tuple(runs),
         rows=np.column_stack(aligned),
+        last_rows=np.column_stack(aligned),
         notes=tuple(dict.fromkeys([*notes, *first.clustering.notes(len(first.ids))])),
     )
 
@@ -182,12 +186,14 @@ def systems_in_run(
     if named.any() and not len(known):
         raise UsageError(f"No row of {run.name} has a question, contexts or a reference to pair it by.")
     _check_names(names)
-    rows = np.full((int(unit_of.max()) + 1, len(names)), -1, dtype=np.int64)
-    rows[unit_of[::-1], system_of[::-1]] = known[::-1]  # the first row of a cell is written last
+    rows, last_rows = np.full((2, int(unit_of.max()) + 1, len(names)), -1, dtype=np.int64)
+    cells = unit_of * len(names) + system_of
+    filled, first_in_cell = np.unique(cells, return_index=True)
+    rows.flat[filled] = known[first_in_cell]
+    np.maximum.at(last_rows, (unit_of, system_of), known)
     if not ((rows >= 0).sum(axis=1) > 1).any():
         hint = "Give a column whose values are the systems, where each question has a row for each system."
         raise UsageError(f"No question of {run.name} has answers of two systems.", hint=hint)
-    cells = unit_of * len(names) + system_of
     parts = [run.take(known[system_of == system]) for system in range(len(names))]
     columns = {name: with_range(column) for name, column in run.metrics.items()}
     return Systems(
@@ -202,6 +208,7 @@ def systems_in_run(
         coverage=_coverage(parts, columns),
         runs=(run,) * len(names),
         rows=rows,
+        last_rows=last_rows,
         notes=(
             *_different_parts(run, names, rows, metrics, allow_different=allow_different),
             *_unbalanced(rows, cells, (~named).sum(), (named & ~keys.identified).sum()),
