@@ -288,7 +288,10 @@ def _unbalanced(
     counts = np.bincount(cells, minlength=rows.size).reshape(rows.shape)
     several = int((counts > 1).any(axis=1).sum())
     if several:
-        yield f"{several:,} of {len(rows):,} questions have several answers of a system, which are averaged."
+        yield (
+            f"{several:,} of {len(rows):,} questions have several answers of a system: metrics are averaged, "
+            "and a judge compares the first ones."
+        )
 
 
 def in_unit(

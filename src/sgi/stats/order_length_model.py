@@ -17,6 +17,8 @@ from sgi.stats.intervals import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
@@ -31,7 +33,8 @@ _PARAMETERS = 3  # the pair, the order and the length
 _STEPS = 60
 _MAX_CHANGE = 5.0  # of the log odds in one step
 _CONVERGED = 1e-9
-_ZERO = 1e-7
+_ZERO = 1e-6
+_SINGULAR = 1e-10
 _METHOD = "logistic, jackknife of clusters"
 _SEPARATED = "the systems, the order or the lengths predict all its replies, so it has no finite estimate"
 _CONFOUNDED = "the replies cannot tell it from the effect of the lengths, or do not connect the systems"
@@ -73,8 +76,8 @@ class OrderLengthModel:
             return NoInterval(_SEPARATED)
         return float(weights @ self.coefficients)
 
-    def interval(self, weights: Floats, level: float = 0.95) -> Interval | NoInterval:
-        """Return the interval of a weighted sum of the coefficients, or why there is none."""
+    def intervals(self, weights: Floats) -> Callable[[float], Interval] | NoInterval:
+        """Return the function from the level to the interval of a weighted sum, or why there is none."""
         value = self.estimate(weights)
         if isinstance(value, NoInterval):
             return value
@@ -82,9 +85,13 @@ class OrderLengthModel:
         if count < MIN_QUESTIONS:
             return too_few_clusters(count, MIN_QUESTIONS)
         error = float(np.sqrt(weights @ self.covariance @ weights))
-        # The replies of an unseen share of the questions may all be different, also if those seen are ties.
-        reach = max(student_quantile(level, count - _PARAMETERS) * error, 2 * unseen_share(count, level))
-        return Interval(value - reach, value + reach, level, _METHOD)
+
+        def interval_at(level: float) -> Interval:
+            # An unseen share of the questions may have other replies, also if all that were seen are ties.
+            reach = max(student_quantile(level, count - _PARAMETERS) * error, 2 * unseen_share(count, level))
+            return Interval(value - reach, value + reach, level, _METHOD)
+
+        return interval_at
 
     def unexplained(self, weights: Floats, level: float = 0.95) -> tuple[float, Interval] | NoInterval:
         """Return a weighted sum of the misses of replies with its interval; ``weights`` has the shape (n,).
@@ -158,7 +165,7 @@ def fit_order_length(
         kept &= ~diverging
     mean = _sigmoid(odds)
     misses = np.where(kept, won - mean, 0.0)
-    bread: Floats = np.linalg.pinv(_information(design[kept], mean[kept]), hermitian=True)
+    bread = _inverse(_information(design[kept], mean[kept]))
     covariance = _covariance(design[kept], mean[kept], misses[kept], codes[kept], bread)
     return OrderLengthModel(design, misses, kept, codes, coefficients, bread, covariance)
 
@@ -169,7 +176,7 @@ def _maximise(design: Floats, won: Floats) -> Floats:
     for _ in range(_STEPS):
         odds = design @ coefficients
         mean = _sigmoid(odds)
-        step = np.linalg.pinv(_information(design, mean), hermitian=True) @ (design.T @ (won - mean))
+        step = _inverse(_information(design, mean)) @ (design.T @ (won - mean))
         change = float(np.abs(design @ step).max(initial=0.0))
         if change < _CONVERGED or np.abs(odds).max(initial=0.0) > 2 * MAX_LOG_ODDS:
             break
@@ -179,6 +186,11 @@ def _maximise(design: Floats, won: Floats) -> Floats:
 
 def _information(design: Floats, mean: Floats) -> Floats:
     return np.asarray((design * (mean * (1 - mean))[:, None]).T @ design)
+
+
+def _inverse(matrix: Floats) -> Floats:
+    """Return the pseudoinverse of symmetric matrices, shape (…, p, p)."""
+    return np.asarray(np.linalg.pinv(matrix, rcond=_SINGULAR, hermitian=True), dtype=np.float64)
 
 
 def _covariance(
@@ -194,14 +206,15 @@ def _covariance(
     rows[codes, place] = design[order] * root[:, None]
     rest[codes, place] = misses[order] / root
     unfitted = np.eye(size) - rows @ bread @ rows.transpose(0, 2, 1)
-    corrected = np.linalg.pinv(unfitted, rcond=_ZERO, hermitian=True) @ rest[:, :, None]
+    corrected = _inverse(unfitted) @ rest[:, :, None]
     scores = (rows.transpose(0, 2, 1) @ corrected)[:, :, 0]
     return np.asarray(bread @ (scores.T @ scores) @ bread * (1 - 1 / max(count, 1)))
 
 
 def _determines(design: Floats, weights: Floats) -> bool:
     """Return whether equal log odds of all rows imply an equal weighted sum of coefficients."""
-    seen = np.linalg.pinv(design) @ (design @ weights)
+    products = design.T @ design
+    seen = _inverse(products) @ (products @ weights)
     return bool(np.abs(seen - weights).max() < _ZERO * float(np.abs(weights).max()))
 
 

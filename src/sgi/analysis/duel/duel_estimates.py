@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +16,7 @@ from sgi.stats.order_length_model import fit_order_length
 from sgi.stats.paired_tests import holm
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _POINTS = {"first": 1.0, "second": 0.0, "tie": 0.5, "order-dependent": 0.5}
+_LEVEL = 0.95
 _PREFERS_FIRST = {"response_1": 1.0, "response_2": 0.0, "tie": 0.5}
 
 
@@ -59,7 +59,7 @@ def criterion_duel(
     share, interval = _share(replies.prefers_shown_first[between], replies.clusters[between])
     systems, reason = _ranking(names, rows, replies)
     aa = _aa_test(rows, replies, model) if with_aa else None
-    twice = model.interval(length)
+    twice = _interval(model.intervals(length))
     return CriterionDuel(
         criterion=criterion,
         pairs=tuple(
@@ -116,7 +116,8 @@ def _pair(
     points = np.array([_POINTS[row.outcome] for row in decided])
     rate, interval = _share(points, np.array([row.cluster for row in decided], dtype=np.int64))
     weights = model.weights_of(place)
-    estimate, equal = model.estimate(weights), model.interval(weights)
+    estimate, intervals = model.estimate(weights), model.intervals(weights)
+    equal = _interval(intervals)
     ratios = [row.lengths[0] / row.lengths[1] for row in decided]
     return PairResult(
         first=first,
@@ -126,7 +127,7 @@ def _pair(
         interval=interval_or_none(interval),
         at_equal_length=_probability(estimate),
         at_equal_length_interval=interval_or_none(_of_probability(equal)),
-        p=p_of_value(partial(model.interval, weights), 0.0),
+        p=None if isinstance(intervals, NoInterval) else p_of_value(intervals, 0.0),
         adjusted_p=None,
         length_ratio=float(np.exp(np.mean(np.log(ratios)))) if ratios else None,
         no_interval=_reason(interval),
@@ -164,7 +165,7 @@ def _ranking(
     ranked, reasons = [], []
     for place, name in enumerate(names):
         against_average = np.append(one_of[place] - 1 / len(names), [0.0, 0.0])
-        value, interval = model.estimate(against_average), model.interval(against_average)
+        value, interval = model.estimate(against_average), _interval(model.intervals(against_average))
         strength = None if isinstance(value, NoInterval) else value
         ranked.append(RankedSystem(name, won[name], lost[name], strength, interval_or_none(interval)))
         reasons.append(_reason(interval))
@@ -180,6 +181,10 @@ def _is_won(row: DuelRow) -> bool:
 def _share(values: Floats, clusters: NDArray[np.int64]) -> tuple[float | None, Interval | NoInterval]:
     interval = mean_interval(values, clusters, low=0.0, high=1.0)
     return (float(values.mean()) if len(values) else None), interval
+
+
+def _interval(intervals: Callable[[float], Interval] | NoInterval) -> Interval | NoInterval:
+    return intervals if isinstance(intervals, NoInterval) else intervals(_LEVEL)
 
 
 def _probability(log_odds: float | NoInterval) -> float | None:
