@@ -215,7 +215,7 @@ MANY = 20_000
 
 
 def strength_errors(data: Data, sets: int) -> tuple[float, list[float], float]:
-    """Return how often any pair differs (Holm), and how the intervals of strengths err for the worst system."""
+    """Return how often any pair differs (Holm), and how often strengths of the worst system err."""
     judge = Judge()
     (truth,) = results(judge, data._replace(questions=MANY), 1)
     found = results(judge, data, sets)

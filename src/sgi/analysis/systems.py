@@ -288,10 +288,8 @@ def _unbalanced(
     counts = np.bincount(cells, minlength=rows.size).reshape(rows.shape)
     several = int((counts > 1).any(axis=1).sum())
     if several:
-        yield (
-            f"{several:,} of {len(rows):,} questions have several answers of a system: metrics are averaged, "
-            "and a judge compares the first ones."
-        )
+        some = f"{several:,} of {len(rows):,} questions"
+        yield f"{some} have several answers of a system; their values are averaged."
 
 
 def in_unit(

@@ -105,7 +105,8 @@ class OrderLengthModel:
         mean = _sigmoid(self.design @ self.coefficients)
         slope = (weights * mean * (1 - mean)) @ self.design @ self.bread
         influence = np.bincount(self.codes, (weights - self.design @ slope) * self.misses)
-        reach = student_quantile(level, count - 1) * float(np.sqrt(np.square(influence).sum()))
+        error = float(np.sqrt(np.square(influence).sum()))
+        reach = max(student_quantile(level, count - 1) * error, unseen_share(count, level) / 2)
         value = float(weights @ self.misses)
         return value, Interval(value - reach, value + reach, level, _METHOD)
 

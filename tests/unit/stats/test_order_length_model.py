@@ -24,7 +24,9 @@ def test_the_coefficients_maximise_the_likelihood():
     terms, sides, doublings, won, clusters = replies(1)
     model = fit_order_length(terms, sides, doublings, won, clusters)
     design = np.column_stack([terms, sides, np.clip(doublings, -MAX_DOUBLINGS, MAX_DOUBLINGS)])
-    found = minimize(lambda b: (np.logaddexp(0, design @ b) - won * (design @ b)).sum(), np.zeros(3), tol=1e-10)
+    found = minimize(
+        lambda b: (np.logaddexp(0, design @ b) - won * (design @ b)).sum(), np.zeros(3), tol=1e-10
+    )
     assert model.coefficients == pytest.approx(found.x, abs=1e-4)
 
 
@@ -79,7 +81,10 @@ def test_few_questions_have_an_estimate_without_an_interval_and_none_has_a_reaso
 @given(
     st.lists(
         st.tuples(
-            st.integers(0, 2), st.sampled_from([1, -1]), st.sampled_from([-1, 0, 0.5]), st.sampled_from([0, 0.5, 1])
+            st.integers(0, 2),
+            st.sampled_from([1, -1]),
+            st.sampled_from([-1, 0, 0.5]),
+            st.sampled_from([0, 0.5, 1]),
         ),
         max_size=25,
     )
