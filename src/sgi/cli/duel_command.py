@@ -111,7 +111,7 @@ def _print(result: Duel, *, as_json: bool, quiet: bool) -> None:
         print_json(result.to_dict())
     else:
         for part in result.criteria:
-            print_lines([f"Criterion: {part.criterion}"])
+            print_lines([f"{part.criterion}: the win rates are those of the first system."])
             print_tables(duel_tables(part))
             print_lines([*duel_lines(part), ""])
         print_lines([_usage(result)])

@@ -37,7 +37,9 @@ def duel_tables(part: CriterionDuel) -> Iterator[Table]:
             for one in part.systems
         )
         title = f"{part.criterion}: log odds of a preference to an average system, at equal length"
-        yield Table(("system", "strength", "95 % interval", "won", "lost"), ranking, title=title)
+        yield Table(
+            ("system", "strength at equal length", "95 % interval", "won", "lost"), ranking, title=title
+        )
 
 
 def _pair_cells(pair: PairResult, columns: tuple[str, ...]) -> tuple[str, ...]:

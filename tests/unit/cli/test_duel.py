@@ -56,7 +56,10 @@ def test_each_criterion_has_its_part(sgi, models):
     with JudgeServer(replies=longer) as server:
         result = duel(sgi, server, *words)
     assert len(server.requests) == 3 * 12
-    parts = re.findall(r"Criterion: (\w+)\nduel .*\n.*\n\nA/A: no test was made\.", result.out)
+    parts = re.findall(
+        r"(\w+): the win rates are those of the first system\.\nduel .*\n.*\n\nA/A: no test was made\.",
+        result.out,
+    )
     assert parts == ["diversity", "directness", "empowerment"]
 
 

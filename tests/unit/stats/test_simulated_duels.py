@@ -36,3 +36,13 @@ def test_a_win_rate_of_65_percent_is_found(simulation):
         pair.at_equal_length_interval.low <= 0.65 <= pair.at_equal_length_interval.high for pair in pairs
     ]
     assert np.mean(covered) >= 1 - MOST
+
+
+@pytest.mark.slow
+def test_strengths_of_equal_and_different_systems_cover(simulation):
+    equal = simulation.Data((0.5,) * 3, (1.5, 1.0, 1.0), 30)
+    for data in (equal, equal._replace(rates=(0.8, 0.65, 0.5))):
+        named, ends, none = simulation.strength_errors(data, 300)
+        assert max(ends) <= 0.055
+        assert none == 0
+        assert named <= 0.09 or data is not equal
