@@ -166,9 +166,9 @@ def fit_order_length(
         kept &= ~diverging
     mean = _sigmoid(odds)
     misses = np.where(kept, won - mean, 0.0)
-    bread = _inverse(_information(design[kept], mean[kept]))
-    covariance = _covariance(design[kept], mean[kept], misses[kept], codes[kept], bread)
-    return OrderLengthModel(design, misses, kept, codes, coefficients, bread, covariance)
+    information = _information(design[kept], mean[kept])
+    covariance = _covariance(design[kept], mean[kept], misses[kept], codes[kept], information)
+    return OrderLengthModel(design, misses, kept, codes, coefficients, _inverse(information), covariance)
 
 
 def _maximise(design: Floats, won: Floats) -> Floats:
@@ -195,21 +195,15 @@ def _inverse(matrix: Floats) -> Floats:
 
 
 def _covariance(
-    design: Floats, mean: Floats, misses: Floats, codes: NDArray[np.int64], bread: Floats
+    design: Floats, mean: Floats, misses: Floats, codes: NDArray[np.int64], information: Floats
 ) -> Floats:
-    """Return the jackknife covariance; each cluster's misses are divided by what it does not fit itself."""
-    _, codes = np.unique(codes, return_inverse=True)
+    """Return the jackknife covariance: each cluster moves the coefficients by one step without it."""
     order = np.argsort(codes, kind="stable")
-    codes, root = codes[order], np.sqrt(mean * (1 - mean))[order]
-    place = np.arange(len(codes)) - np.searchsorted(codes, codes)
-    count, size = int(codes.max(initial=-1)) + 1, int(place.max(initial=-1)) + 1
-    rows, rest = np.zeros((count, size, design.shape[1])), np.zeros((count, size))
-    rows[codes, place] = design[order] * root[:, None]
-    rest[codes, place] = misses[order] / root
-    unfitted = np.eye(size) - rows @ bread @ rows.transpose(0, 2, 1)
-    corrected = _inverse(unfitted) @ rest[:, :, None]
-    scores = (rows.transpose(0, 2, 1) @ corrected)[:, :, 0]
-    return np.asarray(bread @ (scores.T @ scores) @ bread * (1 - 1 / max(count, 1)))
+    clusters = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    scores = np.array([misses[rows] @ design[rows] for rows in clusters])
+    own = np.array([_information(design[rows], mean[rows]) for rows in clusters])
+    steps = (_inverse(information - own) @ scores[:, :, None])[:, :, 0]
+    return np.asarray(steps.T @ steps * (1 - 1 / len(clusters)))
 
 
 def _determines(design: Floats, weights: Floats) -> bool:
