@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,6 +63,10 @@ class OrderLengthModel:
     bread: Floats
     covariance: Floats
 
+    @cached_property
+    def _known_parts(self) -> tuple[Floats, Floats]:
+        return _known_part(self.design), _known_part(self.design[self.kept])
+
     def weights_of(self, place: int) -> Floats:
         """Return the weights that select one coefficient; −2 is the order, −1 the length."""
         return np.asarray(np.eye(self.design.shape[1])[place])
@@ -70,10 +75,9 @@ class OrderLengthModel:
         """Return a weighted sum of the coefficients, or why the replies do not determine it."""
         if not (self.design @ weights).any():
             return NoInterval("there are no replies")
-        if not _determines(self.design, weights):
-            return NoInterval(_CONFOUNDED)
-        if not _determines(self.design[self.kept], weights):
-            return NoInterval(_SEPARATED)
+        for known, reason in zip(self._known_parts, (_CONFOUNDED, _SEPARATED), strict=True):
+            if np.abs(known @ weights - weights).max() > _ZERO * np.abs(weights).max():
+                return NoInterval(reason)
         return float(weights @ self.coefficients)
 
     def intervals(self, weights: Floats) -> Callable[[float], Interval] | NoInterval:
@@ -206,11 +210,10 @@ def _covariance(
     return np.asarray(steps.T @ steps * (1 - 1 / len(clusters)))
 
 
-def _determines(design: Floats, weights: Floats) -> bool:
-    """Return whether equal log odds of all rows imply an equal weighted sum of coefficients."""
+def _known_part(design: Floats) -> Floats:
+    """Return the projection of coefficients on what the log odds of these rows determine."""
     products = design.T @ design
-    seen = _inverse(products) @ (products @ weights)
-    return bool(np.abs(seen - weights).max() < _ZERO * float(np.abs(weights).max()))
+    return np.asarray(_inverse(products) @ products)
 
 
 def _sigmoid(odds: Floats) -> Floats:
