@@ -15,6 +15,7 @@ from simulations import (
     calibrations,
     changes,
     comparisons,
+    duels,
     guards,
     margins,
     means,
@@ -34,6 +35,7 @@ SIMULATIONS = {
     "audits": audits,
     "probes": probes,
     "guards": guards,
+    "duels": duels,
 }
 
 

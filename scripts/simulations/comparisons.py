@@ -1,4 +1,4 @@
-"""Percentiles, gates on p95, pass rates, variance components, duels, and the tests and ranks of systems."""
+"""Percentiles, gates on p95, pass rates, variance components, and the tests and ranks of systems."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from sgi.analysis.leaderboard import leaderboard
 from sgi.analysis.systems import systems_of_runs
 from sgi.engine.run import Run
 from sgi.kernel.metric_column import MetricColumn
-from sgi.stats.bradley_terry import bradley_terry
 from sgi.stats.means import mean_interval
 from sgi.stats.paired_tests import holm, paired_differences
 from sgi.stats.pass_rates import pass_at_k, pass_hat_k
@@ -211,31 +210,6 @@ def component_errors(truth: tuple[float, float, float], sets: int) -> list[tuple
     return errors
 
 
-def tie_coverage(questions: int, win: float, tie: float, sets: int) -> Coverage:
-    """Simulate the interval of the Bradley–Terry strength of one of two systems, with ties."""
-    generator = np.random.default_rng((5, questions))
-    outcomes = generator.choice([1, 0.5, 0], size=(sets, questions), p=[win, tie, 1 - win - tie])
-    truth = math.log((win + tie / 2) / (1 - win - tie / 2)) / 2
-    first, second = np.zeros(questions, dtype=np.int64), np.ones(questions, dtype=np.int64)
-    return coverage((bradley_terry(first, second, row, systems=2).intervals[0] for row in outcomes), truth)
-
-
-def duel_coverage(strengths: tuple[float, ...], questions: int, sets: int) -> Coverage:
-    """Simulate the intervals of Bradley–Terry strengths without ties; each share is the worst of a system."""
-    generator = np.random.default_rng((6, questions))
-    first, second = np.tile(np.array([*combinations(range(len(strengths)), 2)]), (questions, 1)).T
-    clusters = np.arange(len(first)) // (len(first) // questions)
-    true = np.array(strengths) - np.mean(strengths)
-    chance = 1 / (1 + np.exp(true[second] - true[first]))
-    found = []
-    for _ in range(sets):
-        won = (generator.random(len(first)) < chance).astype(np.float64)
-        made = bradley_terry(first, second, won, systems=len(true), clusters=clusters).intervals
-        found.append(made)
-    columns = [coverage(column, truth) for column, truth in zip(zip(*found, strict=True), true, strict=True)]
-    return Coverage(*(float(np.fmax.reduce(each)) for each in zip(*columns, strict=True)))
-
-
 def _coverages(sets: int) -> Iterator[list[str]]:
     for share in (0.5, 0.95):
         for questions, rows in ((20, 1), (50, 1), (200, 1), (1000, 1), (50, 8), (200, 3)):
@@ -250,7 +224,6 @@ def _coverages(sets: int) -> Iterator[list[str]]:
     for source, (bias, result) in zip(SOURCES, component_errors((1.0, 0.5, 0.5), sets), strict=True):
         name = f"share of the {source} in the variance (mean error {bias:+.4f})"
         yield [name, "60 questions × 3 answers × 3 judgements", *result.cells()]
-    yield from _duels(max(sets // 4, 1))
 
 
 def _dominated(sets: int) -> Iterator[list[str]]:
@@ -265,25 +238,6 @@ def _dominated(sets: int) -> Iterator[list[str]]:
         cells = Coverage(*(max(each) for each in zip(*results, strict=True))).cells()
         data = f"{questions} questions, one with {100 * part:.0f} % of the rows"
         yield [f"p{100 * share:.0f} of lognormal latencies", data, *cells]
-
-
-def _duels(sets: int) -> Iterator[list[str]]:
-    for questions, win, tie in ((30, 0.5, 0.2), (30, 0.9, 0.0), (100, 0.9, 0.0), (100, 0.02, 0.97)):
-        data = f"{questions} questions, {100 * win:.0f} % wins, {100 * tie:.0f} % ties"
-        yield ["Bradley–Terry strength", data, *tie_coverage(questions, win, tie, sets).cells()]
-    for questions, strengths in (
-        (20, (0, 0, 0)),
-        (20, (1, 0, -1)),
-        (20, (2, 0, -2)),
-        (50, (2, 0, -2)),
-        (15, (1, 0.5, 0, -0.5, -1)),
-    ):
-        data = f"{questions} questions, systems with strengths {', '.join(f'{one:g}' for one in strengths)}"
-        yield [
-            "Bradley–Terry strength, worst system",
-            data,
-            *duel_coverage(strengths, questions, sets).cells(),
-        ]
 
 
 def _decisions(sets: int) -> Iterator[list[str]]:

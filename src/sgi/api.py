@@ -16,7 +16,6 @@ from sgi.api_analysis import (
     compare,
     compare_causes,
     diagnose,
-    duel,
     leaderboard,
     pareto,
     repeats,
@@ -24,6 +23,7 @@ from sgi.api_analysis import (
     run,
 )
 from sgi.api_audit import audit
+from sgi.api_duel import duel
 from sgi.engine.opened_models import close_models
 from sgi.engine.stored_runs import open_run
 from sgi.kernel.errors import UsageError

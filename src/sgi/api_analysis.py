@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from sgi.analysis.compare import Comparison
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.analysis.diagnosis.over_runs import DiagnosisComparison
-    from sgi.analysis.duel.duel import Duel
     from sgi.analysis.given_runs import Db, RunLike
     from sgi.analysis.leaderboard_result import Leaderboard
     from sgi.analysis.repeats import Repeats
-    from sgi.engine.open_resources import JudgeLike, OptionKeywords
+    from sgi.engine.open_resources import OptionKeywords
     from sgi.engine.progress import Listener
     from sgi.engine.run import Run
     from sgi.engine.run_options import EmbedderLike
@@ -41,7 +40,6 @@ __all__ = [
     "compare",
     "compare_causes",
     "diagnose",
-    "duel",
     "leaderboard",
     "pareto",
     "repeats",
@@ -323,52 +321,6 @@ def leaderboard(
     scored = [given_run(run, cluster, db) for run in runs]
     systems = compared_systems(scored, by, metrics=metrics, allow_different=allow_different)
     return rank_systems(systems, metrics=metrics, within=within)
-
-
-def duel(
-    *runs: RunLike,
-    judge: JudgeLike,
-    by: str | None = None,
-    allow_different: bool = False,
-    cluster: str | None = None,
-    cache: bool | str | Path = True,
-    listener: Listener | None = None,
-    db: Db = None,
-) -> Duel:
-    """Ask a judge which of two systems answers each question better, and rank the systems.
-
-    Args:
-        *runs: two or more runs; one run if ``by`` is given.
-        judge: a name such as ``"openai:NAME"``, its settings, or a judge of yours.
-        by: the column of the data that names the system of each row.
-        allow_different: compare runs that differ in more than their responses.
-        cluster: which rows of stored runs belong together; None for the rule of each run.
-        cache: where replies are stored: beside a file, in the user's cache (True), or nowhere (False).
-        listener: called with progress events; None for a progress bar in notebooks.
-        db: the database of runs given by name.
-
-    Returns:
-        The duel: for each pair of systems the counts of wins and ties and the win rate, and a ranking.
-
-    Raises:
-        NotComparableError: the runs differ in more than their responses.
-        UsageError: there are fewer than two systems, they share no question, or their texts are not stored.
-    """
-    from sgi.analysis.duel.duel import duel as ask_about_all
-    from sgi.analysis.systems import compared_systems
-    from sgi.engine.evaluate import run_outside_loop
-    from sgi.engine.open_resources import given_options, open_judge
-
-    scored = [given_run(run, cluster, db) for run in runs]
-    systems = compared_systems(scored, by, allow_different=allow_different)
-
-    options = given_options({"judge": judge, "cache": cache}, source="sgi.duel")
-
-    async def ask() -> Duel:
-        async with open_judge(options) as opened:
-            return await ask_about_all(systems, opened, listener=listener or default_listener())
-
-    return run_outside_loop(ask)
 
 
 def repeats(

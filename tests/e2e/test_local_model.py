@@ -144,7 +144,7 @@ def test_a_duel_counts_every_pair(folder, model):
     sgi(folder, "run", "duel.jsonl", "-m", "theta_rq", "--name", "duel", "-q")
     judge = ("--judge", f"openai:{NAME}@{model}", "--judge-set", "max_tokens=48", "--judge-timeout", "600")
     result = json.loads(sgi(folder, "judge", "duel", "duel", "--by", "by", *judge, "--json", "-q"))
-    (pair,) = result["pairs"]
+    (pair,) = result["criteria"][0]["pairs"]
     assert sum(pair["counts"].values()) == 2
     assert result["usage"]["calls"] >= 4
 

@@ -202,6 +202,8 @@ def test_rescore_makes_a_new_run_from_stored_judgements(tmp_path, monkeypatch):
 
 def test_duel_takes_stored_runs(db):
     judge = ScriptedJudge(lambda *_: {"reasoning": "Both are equal.", "better": "tie"})
-    result = sgi.api.duel("monday", "friday", judge=judge, cache=False, db=db)
-    (pair,) = result.pairs
+    result = sgi.api.duel("monday", "friday", judge=judge, on=["directness"], aa=5, cache=False, db=db)
+    (part,) = result.criteria
+    (pair,) = part.pairs
+    assert (part.criterion, part.aa.questions) == ("directness", 5)
     assert (pair.first, pair.second, pair.counts["tie"], pair.win_rate) == ("monday", "friday", 24, 0.5)

@@ -139,7 +139,7 @@ class _Block(NamedTuple):
         among: the units of the group, as a mask.
         units: those of them that are compared, as a mask.
         order: the systems with values, best mean first; in the given order without a common unit.
-        absent: the systems without any value.
+        absent: the systems that are not compared: without any value, or with other parts of a composite.
     """
 
     metric: str
@@ -156,7 +156,8 @@ class _Block(NamedTuple):
 
 def _block(systems: Systems, metric: str, among: Units) -> _Block:
     values = systems.values[metric]
-    has_value = np.isfinite(values[among]).any(axis=0)
+    apart = np.isin(np.arange(len(systems.names)), [*systems.apart.get(metric, ())])
+    has_value = np.isfinite(values[among]).any(axis=0) & ~apart
     present, absent = np.flatnonzero(has_value), np.flatnonzero(~has_value).tolist()
     units = among & np.isfinite(values[:, present]).all(axis=1) & bool(len(present))
     if units.any():
@@ -236,11 +237,13 @@ def _score(
     scored = systems.runs[system].metrics.get(block.metric)
     ok = 0 if scored is None else int(scored.ok[rows].sum())
     name, column = systems.names[system], systems.columns[block.metric]
-    if system in block.absent:
+    of_system = systems.values[block.metric][:, system]
+    units = block.among & np.isfinite(of_system) if system in block.absent else block.units
+    if system in block.absent and not units.any():
         return SystemScore(name, None, None, ok, len(rows), "", "the system has no value")
-    values = systems.values[block.metric][block.units, system]
+    values = of_system[units]
     mean = float(values.mean()) if len(values) else None
-    mean, interval = in_unit(column, mean, values, systems.clusters[block.units])
+    mean, interval = in_unit(column, mean, values, systems.clusters[units])
     why = interval.reason if isinstance(interval, NoInterval) else ""
     return SystemScore(name, mean, interval_or_none(interval), ok, len(rows), letters, why, ranks)
 

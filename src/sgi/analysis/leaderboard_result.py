@@ -22,7 +22,8 @@ class SystemScore:
 
     Attributes:
         system: its name.
-        mean: the mean over the compared units; None without such units, or if the system has no value.
+        mean: the mean over the compared units; None without such units, or if the system has no value. A
+            system that is not compared, since its values have other parts, has the mean of its own units.
         interval: the confidence interval of the mean; None if it cannot be computed.
         ok: its rows with a value, also those that are not compared.
         rows: all its rows.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from sgi.engine.summarise import on_mean_scale, ratio_interval, with_range
 from sgi.kernel.clusters import unknown_column
 from sgi.kernel.errors import NotComparableError, UnknownNameError, UsageError
 from sgi.kernel.registry import metric_name
-from sgi.kernel.short_text import short_repr
+from sgi.kernel.short_text import metric_label, short_repr
 from sgi.stats.intervals import Interval, NoInterval, ratio_of
 from sgi.stats.letters import MAX_SYSTEMS
 from sgi.stats.means import mean_interval
@@ -53,6 +53,8 @@ class Systems:
         rows: the row of each unit in the run of each system, the first one of several; −1 if it has none;
             shape (n, k).
         answers: unit, system and row of every answer, also of the further ones of a unit, shape (m, 3).
+        apart: for each composite metric the systems whose values have other parts, so that they are not
+            compared.
         notes: assumptions, and units that not all systems have.
     """
 
@@ -64,16 +66,22 @@ class Systems:
     runs: tuple[Run, ...]
     rows: NDArray[np.int64]
     answers: NDArray[np.int64]
+    apart: Mapping[str, frozenset[int]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     __repr__ = short_repr
 
-    def samples(self, system: int) -> list[Sample | None]:
+    def samples(self, system: int, *, last: bool = False) -> list[Sample | None]:
         """Return the sample of each unit of one system; None for a unit without an answer of the system.
 
-        The list is empty if the texts are not available.
+        Of several answers it is the first one, or the last one. The list is empty if the texts are not
+        available.
         """
         rows = self.rows[:, system]
+        if last:
+            unit, _, row = self.answers[self.answers[:, 1] == system].T
+            rows = np.full(len(self.rows), -1, dtype=np.int64)
+            np.maximum.at(rows, unit, row)
         known = np.flatnonzero(rows >= 0)
         found = dict(zip(known.tolist(), read_samples(self.runs[system], rows[known]), strict=False))
         return [found.get(unit) for unit in range(len(rows))] if found else []
@@ -190,12 +198,11 @@ def systems_in_run(
     """Take the rows of each value of a metadata column as a system; rows without a value are left out.
 
     The values of a system for one question are averaged. Rows without a question are paired by contexts, and
-    without these by reference; rows without any of them are left out.
+    without these by reference; rows without any of them are left out. A system whose values of a composite
+    metric have other parts than those of most systems is not compared on it, unless ``allow_different``.
 
     Raises:
         UnknownNameError: no row has the column.
-        NotComparableError: a composite metric is computed from other parts for a system than for the first
-            one; ``allow_different`` accepts that.
         UsageError: there are not 2 to 26 systems, or no question has answers of two systems.
     """
     keys = run.row_keys
@@ -215,11 +222,13 @@ def systems_in_run(
         raise UsageError(f"No row of {run.name} has a question, contexts or a reference to pair it by.")
     _check_names(names)
     rows = np.full((int(unit_of.max()) + 1, len(names)), -1, dtype=np.int64)
-    rows[unit_of[::-1], system_of[::-1]] = known[::-1]  # the first row of a cell is written last
+    cells = unit_of * len(names) + system_of
+    filled, first_in_cell = np.unique(cells, return_index=True)
+    rows.flat[filled] = known[first_in_cell]
     if not ((rows >= 0).sum(axis=1) > 1).any():
         hint = "Give a column whose values are the systems, where each question has a row for each system."
         raise UsageError(f"No question of {run.name} has answers of two systems.", hint=hint)
-    cells = unit_of * len(names) + system_of
+    apart, differences = ({}, []) if allow_different else _apart(run, names, rows, metrics)
     columns = {name: with_range(column) for name, column in run.metrics.items()}
     return Systems(
         names=tuple(names),
@@ -233,8 +242,9 @@ def systems_in_run(
         runs=(run,) * len(names),
         rows=rows,
         answers=np.column_stack([unit_of, system_of, known]),
+        apart=apart,
         notes=(
-            *_different_parts(run, names, rows, metrics, allow_different=allow_different),
+            *differences,
             *_unbalanced(rows, cells, (~named).sum(), (named & ~keys.identified).sum()),
             *run.clustering.notes(len(run.ids)),
         ),
@@ -248,24 +258,39 @@ def _values(run: Run, metric: str) -> NDArray[np.float64]:
     return on_mean_scale(with_range(run.metrics[metric])).values
 
 
-def _different_parts(
-    run: Run,
-    names: Sequence[str],
-    rows: NDArray[np.int64],
-    metrics: Collection[str],
-    *,
-    allow_different: bool,
-) -> Iterator[str]:
-    """Yield notes on composite metrics of other parts than for the first system; see `systems_in_run`."""
-    for system, name in enumerate(names):
-        first, second = rows[(rows[:, 0] >= 0) & (rows[:, system] >= 0)][:, [0, system]].T
-        different = [
-            one
-            for metric, column in run.metrics.items()
-            if not metrics or {metric, metric_name(metric)} & {*metrics}
-            for one in part_differences(column, column, first, second)
+def _apart(
+    run: Run, names: Sequence[str], rows: NDArray[np.int64], metrics: Collection[str]
+) -> tuple[dict[str, frozenset[int]], list[str]]:
+    """Return the systems of each composite metric that have other parts than most systems, and notes.
+
+    The systems that are compared are the largest set with equal parts; of several such sets, the first.
+    """
+    apart, notes = dict[str, frozenset[int]](), []
+    for metric, column in run.metrics.items():
+        if not column.parts or (metrics and not {metric, metric_name(metric)} & {*metrics}):
+            continue
+        others = [
+            {
+                system: found
+                for system in range(len(names))
+                if (found := [*part_differences(column, column, *_paired(rows, base, system))])
+            }
+            for base in range(len(names))
         ]
-        yield from _accepted(names[0], name, different, allow_different=allow_different)
+        base = min(range(len(names)), key=lambda system: len(others[system]))
+        if others[base]:
+            apart[metric] = frozenset(others[base])
+        notes += [
+            f"{metric_label(metric)}: {names[system]} is not compared, since it has other parts than "
+            f"{names[base]}: {'; '.join(map(str, found))}."
+            for system, found in others[base].items()
+        ]
+    return apart, notes
+
+
+def _paired(rows: NDArray[np.int64], one: int, other: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    both = rows[(rows[:, one] >= 0) & (rows[:, other] >= 0)]
+    return both[:, one], both[:, other]
 
 
 def _accepted(first: str, other: str, found: Sequence[Difference], *, allow_different: bool) -> list[str]:
@@ -313,7 +338,8 @@ def _unbalanced(
     counts = np.bincount(cells, minlength=rows.size).reshape(rows.shape)
     several = int((counts > 1).any(axis=1).sum())
     if several:
-        yield f"{several:,} of {len(rows):,} questions have several answers of a system, which are averaged."
+        some = f"{several:,} of {len(rows):,} questions"
+        yield f"{some} have several answers of a system; their values are averaged."
 
 
 def in_unit(

@@ -71,7 +71,7 @@ FIRST_OPTIONS = {
     "serve": "host port db open_page token otlp guard",
     "show": "by sort sample worst metric db as_json",
     "runs.plot": "kind out metric against db",
-    "judge.duel": "judge_model by out judge_max_cost db as_json",
+    "judge.duel": "judge_model by on out judge_max_cost db as_json",
     "guard.fit": "max_false_alarms bad columns out as_json",
     "judge.calibrate": "metric label target out db as_json",
     "study.card": "metric label out db as_json",

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from sgi.analysis.compare import Comparison
 from sgi.analysis.diagnosis.diagnosis import Diagnosis
 from sgi.analysis.diagnosis.over_runs import DiagnosisComparison
-from sgi.analysis.duel.duel import Duel
+from sgi.analysis.duel.duel_result import Duel
 from sgi.analysis.leaderboard_result import Leaderboard
 from sgi.analysis.pareto import Pareto
 from sgi.analysis.repeats import Repeats
@@ -20,12 +20,13 @@ from sgi.engine.run import Run
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.errors import install_target
 from sgi.reporting.diagnosis_tables import comparison_of_causes, diagnosis_tables
+from sgi.reporting.duel_tables import duel_lines, duel_tables
 from sgi.reporting.html_page import asset, environment, inline
 from sgi.reporting.leaderboard_view import leaderboard_tables, pareto_table
 from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.repeats_tables import repeats_tables
 from sgi.reporting.safe_text import plain, plain_json
-from sgi.reporting.tables import comparison_tables, duel_tables, summary_tables, unpaired_lines
+from sgi.reporting.tables import comparison_tables, summary_tables, unpaired_lines
 from sgi.reporting.views.evidence_view import citation_view, evidence_view
 
 if TYPE_CHECKING:
@@ -109,7 +110,9 @@ def _study_parts(shown: NotebookRepr) -> Iterator[str]:
         case Pareto():
             yield from (pareto_table(shown).html(), *pictures(_front(shown)), *map(small, shown.notes))
         case Duel():
-            yield from (*_tables(duel_tables(shown)), *map(small, (*shown.notes, shown.judge)))
+            for part in shown.criteria:
+                yield from (*_tables(duel_tables(part)), *map(small, duel_lines(part)))
+            yield from map(small, (*shown.notes, shown.judge))
         case Repeats():
             yield from _tables(repeats_tables(shown))
         case Diagnosis() | DiagnosisComparison():

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from sgi.analysis.compare import Comparison, MetricComparison
-    from sgi.analysis.duel.duel import Duel
     from sgi.analysis.groups import ClassTable, Group, OtherRows
     from sgi.engine.summary import MetricSummary, Summary
     from sgi.kernel.protocols import Usage
@@ -340,37 +339,3 @@ def _differences(comparison: Comparison, shares: Collection[str]) -> Table:
     numbers = ("base", "new", "new − base", "95 % interval", "p", "p (Holm)", "detectable", "pairs")
     title = f"Paired differences: {comparison.pairs:,} pairs"
     return Table(("metric", *numbers, "verdict"), rows, title=title, left=["verdict"])
-
-
-def duel_tables(duel: Duel) -> Iterator[Table]:
-    """Yield the table of pairs and, for more than two systems, the ranking."""
-    rows = (
-        (
-            f"{pair.first} against {pair.second}",
-            Cell(format_scaled(pair.win_rate, is_share=True), css="strong"),
-            Cell(span(pair.interval, is_share=True), tooltip=pair.no_interval),
-            probability(pair.p),
-            probability(pair.adjusted_p),
-            *(f"{pair.counts[name]:,}" for name in ("first", "second", "tie", "order-dependent")),
-            f"{pair.counts['failed']:,}",
-            f"{pair.counts['missing']:,}",
-        )
-        for pair in duel.pairs
-    )
-    numbers = ("win rate", "95 % interval", "p", "p (Holm)", "won", "lost", "tie", "order-dependent")
-    yield Table(("duel", *numbers, "failed", "missing"), rows, title="Win rate of the first system")
-    if len(duel.systems) > 2:  # noqa: PLR2004 - a pair needs no ranking
-        ranking = (
-            (
-                one.system,
-                number(one.strength, sign="+"),
-                span(one.interval),
-                f"{one.wins:,}",
-                f"{one.losses:,}",
-            )
-            for one in duel.systems
-        )
-        columns = ("system", "strength", "95 % interval", "won", "lost")
-        yield Table(
-            columns, ranking, title="Bradley–Terry strengths: log-odds of a win against an average system"
-        )

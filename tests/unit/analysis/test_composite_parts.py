@@ -6,6 +6,7 @@ import pytest
 
 from sgi.analysis.changes import metric_changes
 from sgi.analysis.compare import compare
+from sgi.analysis.leaderboard import leaderboard
 from sgi.analysis.systems import compared_systems
 from sgi.engine.stored_runs import read_run
 from sgi.engine.summary import Summary
@@ -54,13 +55,32 @@ def test_runs_with_other_parts_are_refused(runs):
     assert compare(base, base.take(base.clusters)).differences == ()
 
 
-@pytest.mark.parametrize(("chosen", "by"), [([0, 1], None), ([2], "system")])
-def test_systems_with_other_parts_are_refused(runs, chosen, by):
-    scored = [runs[number][1] for number in chosen]
+def test_runs_of_systems_with_other_parts_are_refused(runs):
+    scored = [run for _, run in runs[:2]]
     with pytest.raises(NotComparableError, match="parts: rows with redundancy"):
-        compared_systems(scored, by)
-    allowed = compared_systems(scored, by, allow_different=True)
+        compared_systems(scored)
+    allowed = compared_systems(scored, allow_different=True)
     assert any("parts: rows with redundancy" in note for note in allowed.notes)
+
+
+def test_a_system_with_other_parts_than_the_others_has_a_mean_and_is_not_compared(tmp_path):
+    """Document 002's composite of a method without contexts has only parts that need none."""
+    ways = {"none": False, "local": True, "basic": True}
+    data = [row for name, contexts in ways.items() for row in asked(contexts=contexts, system=name)]
+    store_run(tmp_path / "sgi.db", tmp_path, data, name="all", metrics=[METRIC])
+    with open_database(tmp_path / "sgi.db") as database:
+        run = read_run(database, find_run(database, "all"))
+        result = leaderboard(compared_systems([run], "system"))
+        accepted = leaderboard(compared_systems([run], "system", allow_different=True))
+    (metric,) = result.metrics
+    assert [(one.system, bool(one.letters), one.mean is not None) for one in metric.systems] == [
+        ("local", True, True),
+        ("basic", True, True),
+        ("none", False, True),
+    ]
+    assert {(one.first, one.second) for one in metric.differences} == {("local", "basic")}
+    assert any("none is not compared, since it has other parts than local" in note for note in result.notes)
+    assert len(accepted.metrics[0].differences) == 3
 
 
 def test_the_summary_counts_the_values_with_each_part(runs):

@@ -199,7 +199,7 @@ def test_repeated_answers_of_a_system_are_averaged_and_gaps_are_counted():
     assert systems.notes[:3] == (
         "1 of 3 questions lack an answer of a system.",
         "1 rows name no system and are left out.",
-        "1 of 3 questions have several answers of a system, which are averaged.",
+        "1 of 3 questions have several answers of a system; their values are averaged.",
     )
 
 

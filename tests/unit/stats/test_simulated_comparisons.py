@@ -43,13 +43,6 @@ def test_nor_if_one_question_has_a_large_part_of_the_rows(simulation, share, par
     assert found.none == 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("questions", "lead"), [(20, 1), (20, 2), (50, 2)])
-def test_neither_end_of_a_strength_is_wrong_too_often_with_strong_leads(simulation, questions, lead):
-    found = simulation.duel_coverage((lead, 0, -lead), questions, FEW)
-    assert max(found.above, found.below) <= FEW_MOST
-
-
 def test_a_gate_on_p95_keeps_its_error_rate_and_passes_a_run_far_below_its_limit(simulation):
     assert simulation.gate_passes(50, 1, 50) == 0
     assert simulation.gate_passes(200, 1, FEW) <= FEW_MOST

@@ -1,0 +1,74 @@
+"""Function of the public API that compares systems by a judge; a run and ``db`` are as in `sgi.api`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgi.analysis.duel.duel_criteria import MAX_AA_QUESTIONS, criteria_named
+from sgi.analysis.given_runs import given_run
+from sgi.engine.evaluate import run_outside_loop
+from sgi.engine.progress import default_listener
+from sgi.kernel.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from sgi.analysis.duel.duel_result import Duel
+    from sgi.analysis.given_runs import Db, RunLike
+    from sgi.engine.open_resources import JudgeLike
+    from sgi.engine.progress import Listener
+
+
+def duel(
+    *runs: RunLike,
+    judge: JudgeLike,
+    by: str | None = None,
+    on: Sequence[str] = (),
+    aa: int = MAX_AA_QUESTIONS,
+    allow_different: bool = False,
+    cluster: str | None = None,
+    cache: bool | str | Path = True,
+    listener: Listener | None = None,
+    db: Db = None,
+) -> Duel:
+    """Ask a judge which of two systems answers each question better, and rank the systems.
+
+    Args:
+        *runs: two or more runs; one run if ``by`` is given.
+        judge: a name such as ``"openai:NAME"``, its settings, or a judge of yours.
+        by: the column of the data that names the system of each row.
+        on: criteria: ``comprehensiveness``, ``diversity``, ``empowerment``, ``directness`` or
+            ``better_answer``; only the last one without any.
+        aa: maximum number of questions of the A/A test, which comes first; 0 for none.
+        allow_different: compare runs that differ in more than their responses.
+        cluster: which rows of stored runs belong together; None for the rule of each run.
+        cache: where replies are stored: beside a file, in the user's cache (True), or nowhere (False).
+        listener: called with progress events; None for a progress bar in notebooks.
+        db: the database of runs given by name.
+
+    Returns:
+        The duel: for each criterion the A/A test, the pairs of systems with their win rates, also at equal
+        length, and a ranking.
+
+    Raises:
+        NotComparableError: the runs differ in more than their responses.
+        UnknownNameError: a criterion is unknown.
+        UsageError: there are fewer than two systems, they share no question, or their texts are not stored.
+    """
+    from sgi.analysis.duel.duel import duel as ask_about_all
+    from sgi.analysis.systems import compared_systems
+    from sgi.engine.open_resources import given_options, open_judge
+
+    if aa < 0:
+        raise UsageError(f"aa must be 0 or more, not {aa}.")
+    criteria_named(on)  # before the runs are read
+    scored = [given_run(run, cluster, db) for run in runs]
+    systems = compared_systems(scored, by, allow_different=allow_different)
+    options = given_options({"judge": judge, "cache": cache}, source="sgi.duel")
+
+    async def ask() -> Duel:
+        async with open_judge(options) as opened:
+            return await ask_about_all(systems, opened, on=on, aa=aa, listener=listener or default_listener())
+
+    return run_outside_loop(ask)
