@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.io.readers import recognise
 from sgi.kernel.sample import Field
 from sgi_traces.graphrag_contexts import read_passages
 from support.export_files import only, read, rows, write
@@ -218,12 +217,6 @@ def test_the_text_of_the_method_naive_is_split(tmp_path, context, expected):
     assert only(tmp_path, "graphrag", {**ASKED, "method": "naive", "context": context}).contexts == expected
 
 
-def test_a_text_with_separators_is_recognised(tmp_path):
-    path = write(tmp_path, {**ASKED, "context": "Ann hired Bob.--New Chunk--\nHe left."})
-
-    assert recognise(path).name == "graphrag"
-
-
 ABSENT = {
     "no context_data": ({}, "the row has no context_data"),
     "null": ({"context_data": None}, "context_data is null"),
@@ -303,14 +296,6 @@ def test_costs_labels_and_references_are_fields_and_the_rest_is_metadata(tmp_pat
     assert sample.metadata == {"llm_calls": 2, "question_type": "Fact Retrieval", "method": "local"}
     record = {**ASKED, "latency_s": 2, "completion_time": None}
     assert only(tmp_path, "graphrag", record).latency_ms == 2000
-
-
-def test_the_same_id_of_another_method_gets_the_method(tmp_path):
-    records = [{"id": "q1", **ASKED, "method": method} for method in ("local", "global", "local")]
-    samples, (error,), _ = rows(tmp_path, "graphrag", *records)
-
-    assert [sample.id for sample in samples] == ["q1", "q1 (global)"]
-    assert error.startswith(f"{tmp_path / 'export.jsonl'}:3: id 'q1': field 'id': the method 'local' has")
 
 
 def context(**tables):

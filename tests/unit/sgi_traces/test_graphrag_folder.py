@@ -1,4 +1,4 @@
-"""Folders of answers: a file, or a subfolder of files, for each method."""
+"""Methods, ids and files of answers: folders, and how files are recognised."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from sgi.io import open_dataset
 from sgi.io.readers import recognise
 from sgi.kernel.errors import DataError
-from support.export_files import read
+from support.export_files import read, rows, write
 
 ASKED = {"query": "Who?", "response": "Ann."}
 
@@ -79,3 +79,17 @@ def test_a_folder_without_answers_or_with_too_many_files_is_an_error(tmp_path, n
 
     with pytest.raises(DataError, match=r"has (no|more than 1,000) JSON file"):
         list(open_dataset(f"graphrag:{tmp_path}").samples())
+
+
+def test_the_same_id_of_another_method_gets_the_method(tmp_path):
+    records = [{"id": "q1", **ASKED, "method": method} for method in ("local", "global", "local")]
+    samples, (error,), _ = rows(tmp_path, "graphrag", *records)
+
+    assert [sample.id for sample in samples] == ["q1", "q1 (global)"]
+    assert error.startswith(f"{tmp_path / 'export.jsonl'}:3: id 'q1': field 'id': the method 'local' has")
+
+
+def test_a_text_with_separators_is_recognised(tmp_path):
+    path = write(tmp_path, {**ASKED, "context": "Ann hired Bob.--New Chunk--\nHe left."})
+
+    assert recognise(path).name == "graphrag"
