@@ -20,14 +20,14 @@ from sgi.io.columns import recognise
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 from sgi_traces.assemble import ERROR_REASON
-from sgi_traces.graphrag_contexts import has_tables, is_text_context, read_passages
+from sgi_traces.graphrag_citations import split_citations
+from sgi_traces.graphrag_contexts import Passages, has_tables, is_text_context, read_passages
 from sgi_traces.trace_records import all_rows, cell_value, make_row, object_cell, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sgi_traces.assemble import TraceRow, TraceRows
-    from sgi_traces.graphrag_contexts import Passages
 
     Values = Mapping[str, Any]
 
@@ -88,7 +88,7 @@ class GraphRAGReader:
 
         An empty ``context_data`` means that the method found nothing: the row has contexts, but none in them.
         Without ``context_data``, the row has no contexts. An id that another method has already used becomes
-        ``ID (METHOD)``. Raises DataError with the id and the field for other forms.
+        ``ID (METHOD)``. Citations such as ``[Data: Reports (2)]`` become the field ``citations``. Raises DataError with the id and the field for other forms.
         """
         name = None
         try:
@@ -137,6 +137,8 @@ class GraphRAGReader:
         named = {key if name in keep else name: key for name, key in plan.fields.items()}
         metadata |= {key: columns[key] for key in plan.spare} | {"method": method}
         fields = {name: columns[key] for name, key in named.items()}
+        if isinstance(passages, Passages) and "citations" not in fields:
+            fields |= _with_citations(fields.get("response"), passages)
         return make_row(fields, {**named, **sources}, metadata, absent=reasons, line=line)
 
     def _passages(self, value: object, place: str, name: str | None, method: str) -> Passages | str:
@@ -166,6 +168,12 @@ class GraphRAGReader:
         name = name if first is None else other
         self.methods[name] = method
         return name
+
+
+def _with_citations(response: object, passages: Passages) -> dict[str, object]:
+    """Return the response without its citations, and these as a field; nothing if it has none to separate."""
+    split = split_citations(response, passages.ids, passages.files) if isinstance(response, str) else None
+    return {} if split is None else {"response": split[0], "citations": split[1]}
 
 
 def _flat(values: Values) -> Values:

@@ -16,7 +16,7 @@ from sgi.kernel.errors import DataError
 from sgi_traces.trace_records import cell_value, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     Row = Mapping[str, Any]
 
@@ -61,11 +61,19 @@ _SEPARATOR = "<SEP>"
 
 
 class Passages(NamedTuple):
-    """The passages of a row and their ids ``KIND:ID``; how many rows were not given to the model."""
+    """The passages of a row.
+
+    Attributes:
+        texts: the passages.
+        ids: their ids, ``KIND:ID``.
+        left_out: how many rows were not given to the model.
+        files: the sources of each file by the number that LightRAG cites, its ``reference_id``.
+    """
 
     texts: tuple[str, ...]
     ids: tuple[str, ...]
     left_out: int
+    files: Mapping[str, Sequence[str]]
 
 
 def read_passages(value: object, field: str) -> Passages:
@@ -76,11 +84,11 @@ def read_passages(value: object, field: str) -> Passages:
     DataError with the field for tables of other forms and unknown kinds.
 
     >>> read_passages({"sources": [{"id": "3", "text": "It was she."}], "Entities": [{"entity": "SHE"}]}, "c")
-    Passages(texts=('SHE', 'It was she.'), ids=('entity:1', 'source:3'), left_out=0)
+    Passages(texts=('SHE', 'It was she.'), ids=('entity:1', 'source:3'), left_out=0, files={})
     """
     texts: dict[str, str] = {}
     positions = dict.fromkeys(_TABLES, 0)
-    order, left_out = [*_TABLES], 0
+    order, left_out, files = [*_TABLES], 0, dict[str, list[str]]()
     for kind, where, row in sorted(_rows(value, field), key=lambda item: order.index(item[0])):
         positions[kind] += 1
         try:
@@ -92,7 +100,9 @@ def read_passages(value: object, field: str) -> Passages:
             left_out += 1
         elif texts.setdefault(name, text) != text:
             raise DataError(f"the id {name[:_SHOWN]!r} has two different texts", field=where)
-    return Passages(tuple(texts.values()), tuple(texts), left_out)
+        elif kind == "source" and not raw_values.is_absent(row.get("reference_id")):
+            files.setdefault(str(row["reference_id"]), []).append(name)
+    return Passages(tuple(texts.values()), tuple(texts), left_out, files)
 
 
 def has_tables(value: object, depth: int = 0) -> bool:

@@ -178,8 +178,13 @@ OTHER_DEFINITIONS: dict[str, str] = {
     "answer_correctness": "The metric of ragas is a mean of claims and similarity; SGI has "
     "`factual_accuracy` and `semantic_similarity`.",
     "exact_match": "`equals` compares the texts as they are, `squad_em` after SQuAD's normalisation.",
+    **{
+        name: f"A judge compares two answers: sgi judge duel RUN --by COLUMN --on {name}. "
+        "Of one answer, `completeness` is the share of the reference that it states."
+        for name in ("comprehensiveness", "diversity", "empowerment", "directness")
+    },
 }
-"""Names of metrics in ragas and DeepEval that SGI defines otherwise → the difference, and what is similar."""
+"""Names of other tools' metrics that SGI defines otherwise → the difference, and what is similar."""
 
 
 @cache
