@@ -215,8 +215,7 @@ def _show_worst(
         return
     column = columns.run.metric(lowest.metric)
     form = MetricFormat(column.unit, percent and column.is_share)
-    value_text = "{:.2f} %".format if column.is_percentage else form.value
-    print_lines(row_lines(lowest, value_text, terminal_width(), questions=True))
+    print_lines(row_lines(lowest, form.value, terminal_width(), questions=True))
     print_lines(["", f"Show a whole row: sgi show {record.id} --sample ID"])
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Self
 
 from sgi.analysis.amounts import format_amount
 from sgi.engine.review import FINDING
 from sgi.kernel.errors import SgiError
-from sgi.kernel.metric import COST_UNITS, Status
+from sgi.kernel.metric import COST_UNITS, PERCENT, Status
 from sgi.kernel.registry import metric_class, metric_name
 from sgi.metrics.calibrated_metric import SPEC as CALIBRATED
 
@@ -254,7 +254,8 @@ def _spec(metric: str) -> MetricSpec | None:
 class MetricFormat:
     """Formats the numbers of one metric: latency, tokens and cost with their unit, shares in percent.
 
-    ``unit`` is the unit of the metric; ``is_share`` says whether to display it in percent.
+    ``unit`` is the unit of the metric; ``is_share`` says whether to display it in percent. A metric from 0 to
+    100 is always in percent.
 
     >>> form = MetricFormat("ms", is_share=False)
     >>> form.value(1250.4), form.difference(-3.25)
@@ -280,11 +281,15 @@ class MetricFormat:
 
     def interval(self, interval: Interval | None) -> str:
         """Format both ends of an interval."""
+        if interval is not None and self.unit == PERCENT:
+            return span(replace(interval, low=interval.low / 100, high=interval.high / 100), is_share=True)
         if interval is None or self.unit not in COST_UNITS:
             return span(interval, self.is_share)
         return f"[{self.value(interval.low)}, {self.value(interval.high)}]"
 
     def _number(self, value: float | None, unit: str, sign: str) -> str:
+        if value is not None and self.unit == PERCENT:
+            return format_scaled(value / 100, is_share=True, unit=unit, sign=sign)
         if value is None or self.unit not in COST_UNITS:
             return format_scaled(value, self.is_share, unit=unit, sign=sign)
         return format_amount(value, self.unit, sign=sign)
