@@ -38,6 +38,7 @@ def calls(*metrics, sample=ROW):
         (["answerable", "needless_refusal_judged", "correct_refusal_judged"], 1),
         (RAGAS, 6),
         ([*RAGAS, "ragas_score"], 6),
+        (["context_recall", "completeness_judged"], 3),  # one extraction of the reference's claims
         (["ragas_faithfulness", "faithfulness"], 2),
     ],
 )
@@ -45,13 +46,13 @@ def test_calls_a_row(names, most):
     assert calls(*map(metric, names)) == most
 
 
-def test_all_judged_metrics_together_need_twelve_calls_a_row():
-    assert len(JUDGED) == 30
-    assert calls(*JUDGED) == 12
+def test_all_judged_metrics_together_need_thirteen_calls_a_row():
+    assert len(JUDGED) == 31
+    assert calls(*JUDGED) == 13
 
 
 def test_a_reference_equal_to_the_response_spares_two():
-    assert calls(*JUDGED, sample=ROW.model_copy(update={"reference": ROW.response})) == 10
+    assert calls(*JUDGED, sample=ROW.model_copy(update={"reference": ROW.response})) == 11
 
 
 def test_prompts_are_declared_and_have_names_of_their_own():
