@@ -263,7 +263,7 @@ def _apart(
 ) -> tuple[dict[str, frozenset[int]], list[str]]:
     """Return the systems of each composite metric that have other parts than most systems, and notes.
 
-    The systems that are compared are the largest set with equal parts; of several such sets, the first.
+    The base is the first system with values from which the fewest others differ; those are not compared.
     """
     apart, notes = dict[str, frozenset[int]](), []
     for metric, column in run.metrics.items():
@@ -277,7 +277,9 @@ def _apart(
             }
             for base in range(len(names))
         ]
-        base = min(range(len(names)), key=lambda system: len(others[system]))
+        # A system without any value differs from no other one, so it is not a base.
+        empty = [not column.ok[of_system[of_system >= 0]].any() for of_system in rows.T]
+        base = min(range(len(names)), key=lambda system: (empty[system], len(others[system])))
         if others[base]:
             apart[metric] = frozenset(others[base])
         notes += [

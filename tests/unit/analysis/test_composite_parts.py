@@ -83,6 +83,21 @@ def test_a_system_with_other_parts_than_the_others_has_a_mean_and_is_not_compare
     assert len(accepted.metrics[0].differences) == 3
 
 
+def test_a_system_without_any_value_does_not_hide_other_parts(tmp_path):
+    """A system without values has no parts that differ, and would otherwise be the base."""
+    blank = asked(contexts=False, system="none")
+    for row in blank:
+        del row["reference"]
+    data = [*blank, *asked(contexts=True, system="local"), *asked(contexts=False, system="basic")]
+    store_run(tmp_path / "sgi.db", tmp_path, data, name="all", metrics=[METRIC])
+    with open_database(tmp_path / "sgi.db") as database:
+        (metric,) = leaderboard(
+            compared_systems([read_run(database, find_run(database, "all"))], "system")
+        ).metrics
+    assert metric.differences == ()
+    assert {one.system for one in metric.systems if one.mean is not None} == {"local", "basic"}
+
+
 def test_the_summary_counts_the_values_with_each_part(runs):
     stored = [Summary.from_dict(record.summary).metrics[0] for record, _ in runs]
     assert [one.parts for one in stored] == [
