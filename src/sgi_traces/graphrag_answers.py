@@ -88,7 +88,8 @@ class GraphRAGReader:
 
         An empty ``context_data`` means that the method found nothing: the row has contexts, but none in them.
         Without ``context_data``, the row has no contexts. An id that another method has already used becomes
-        ``ID (METHOD)``. Citations such as ``[Data: Reports (2)]`` become the field ``citations``. Raises DataError with the id and the field for other forms.
+        ``ID (METHOD)``. Citations such as ``[Data: Reports (2)]`` become the field ``citations``. Raises
+        DataError with the id and the field for other forms.
         """
         name = None
         try:
