@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 MIN_SYSTEMS = 2
 MAX_GROUPS = 50
 """A column with more values than this does not group the questions."""
+SEVERAL_GROUPS = "(differs between systems)"
+"""The group of the questions for which the systems have different values of a column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,25 +97,35 @@ class Systems:
     def groups(self, column: str) -> dict[str, NDArray[np.bool_]]:
         """Return the units of each value of a metadata column as masks, in the order of appearance.
 
+        Units for which the rows of the systems have different values are a group of their own.
+
         Raises:
             UnknownNameError: no unit has the column.
             UsageError: the column has more than 50 values.
         """
         of_run = {id(run): [values for (values,) in run.fields("metadata")] for run in self.runs}
-        first = (self.rows >= 0).argmax(axis=1)
-        places = zip(first.tolist(), self.rows[np.arange(len(first)), first].tolist(), strict=True)
-        metadata = [of_run[id(self.runs[system])][row] for system, row in places if of_run[id(self.runs[0])]]
-        known = dict.fromkeys(name for values in metadata for name in values)
+        places = [[*zip(self.runs, rows, strict=True)] for rows in self.rows.tolist()]
+        metadata = [
+            [values[row] for run, row in of_unit if row >= 0 and (values := of_run[id(run)])]
+            for of_unit in places
+        ]
+        known = dict.fromkeys(name for of_unit in metadata for values in of_unit for name in values)
         if column not in known:
             hint = f"The data has: {', '.join(known) or 'no columns'}."
             raise UnknownNameError("column", column, hint=hint)
-        names = [group_name(values.get(column)) or NO_GROUP for values in metadata]
+        names = [_group_of([values.get(column) for values in of_unit]) for of_unit in metadata]
         distinct = [*dict.fromkeys(names)]
         if len(distinct) > MAX_GROUPS:
             raise UsageError(
                 f"The column {column} has {len(distinct):,} values; at most {MAX_GROUPS} can be compared."
             )
         return {group: np.array([name == group for name in names], dtype=np.bool_) for group in distinct}
+
+
+def _group_of(values: Iterable[object]) -> str:
+    """Return the group of a unit from the values of its systems; absent values do not count."""
+    names = {*filter(None, map(group_name, values))}
+    return SEVERAL_GROUPS if len(names) > 1 else next(iter(names), NO_GROUP)
 
 
 def compared_systems(

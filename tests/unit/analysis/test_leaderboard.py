@@ -306,6 +306,20 @@ def test_the_systems_of_each_group_have_letters_of_their_own():
         leaderboard(systems_in_run(made, "model"), within="type")
 
 
+def test_a_question_with_another_group_for_each_system_is_in_neither_group():
+    kinds = ["short", "long", "short", "short", None, "long", None, None]
+    made = with_systems(
+        ["x", "y"] * 4, column("a", [0.5] * 8), questions=[f"q{k // 2}" for k in range(8)], kind=kinds
+    )
+    groups = systems_in_run(made, "model").groups("kind")
+    assert {name: mask.nonzero()[0].tolist() for name, mask in groups.items()} == {
+        "(differs between systems)": [0],
+        "short": [1],
+        "long": [2],
+        "(none)": [3],
+    }
+
+
 def test_p_in_groups_is_corrected_for_all_groups():
     questions = [f"q{place // 2}" for place in range(400)]
     kinds = [f"k{place // 20}" for place in range(400)]
