@@ -140,7 +140,7 @@ def test_means_are_over_the_rows_that_have_a_value_for_every_system():
     assert metric.units == 40
     assert scores["low"].mean == pytest.approx(runs[0].metrics["a"].values[20:].mean())
     assert [(scores[name].ok, scores[name].rows) for name in ("low", "high")] == [(60, 60), (40, 60)]
-    assert any("only 40 of 60 rows have a value for every system" in note for note in result.notes)
+    assert any("only 40 of 60 rows have a value for each compared system" in note for note in result.notes)
     assert any(
         "high differs in more than the responses: rows without a value" in note for note in result.notes
     )
@@ -228,7 +228,7 @@ def test_a_blank_name_is_no_system(blank):
 def test_a_system_without_any_value_and_equal_values_give_no_letters_and_no_error():
     runs = [run(column("a", [0.5] * 9), name="x"), run(column("a", [NAN] * 9), name="y")]
     (metric,) = leaderboard(systems_of_runs(runs, allow_different=True)).metrics
-    assert (metric.units, metric.no_letters) == (9, "only x has values")
+    assert (metric.units, metric.no_letters) == (9, "only x can be compared")
     assert [(score.mean, score.letters, score.ok) for score in metric.systems] == [
         (0.5, "", 9),
         (None, "", 0),
@@ -357,7 +357,7 @@ def test_a_system_without_values_of_a_metric_leaves_the_others_compared():
     assert "none has no value of a, and is not compared on it." in result.notes
     front = pareto(result, "a", "b")
     assert [one.system for one in front.systems] == ["local", "basic"]
-    assert front.notes == ("none has no value of a or b.",)
+    assert front.notes == ("none is not compared on both a and b.",)
 
 
 def test_a_metric_of_only_some_runs_is_compared_among_these():
