@@ -102,6 +102,8 @@ def leaderboard(systems: Systems, *, metrics: Sequence[str] = (), within: str | 
 
 def _notes(systems: Systems, results: Sequence[MetricLeaderboard]) -> Iterator[str]:
     yield from systems.notes
+    for metric in results:
+        yield from systems.apart.get(metric.metric, {}).values()
     for name in systems.names:
         lacking = [
             metric_label(one.metric)

@@ -56,7 +56,7 @@ class Systems:
             shape (n, k).
         answers: unit, system and row of every answer, also of the further ones of a unit, shape (m, 3).
         apart: for each composite metric the systems whose values have other parts, so that they are not
-            compared.
+            compared, each with a note.
         notes: assumptions, and units that not all systems have.
     """
 
@@ -68,7 +68,7 @@ class Systems:
     runs: tuple[Run, ...]
     rows: NDArray[np.int64]
     answers: NDArray[np.int64]
-    apart: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    apart: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     __repr__ = short_repr
@@ -240,7 +240,6 @@ def systems_in_run(
     if not ((rows >= 0).sum(axis=1) > 1).any():
         hint = "Give a column whose values are the systems, where each question has a row for each system."
         raise UsageError(f"No question of {run.name} has answers of two systems.", hint=hint)
-    apart, differences = ({}, []) if allow_different else _apart(run, names, rows, metrics)
     columns = {name: with_range(column) for name, column in run.metrics.items()}
     return Systems(
         names=tuple(names),
@@ -254,9 +253,8 @@ def systems_in_run(
         runs=(run,) * len(names),
         rows=rows,
         answers=np.column_stack([unit_of, system_of, known]),
-        apart=apart,
+        apart={} if allow_different else _apart(run, names, rows, metrics),
         notes=(
-            *differences,
             *_unbalanced(rows, cells, (~named).sum(), (named & ~keys.identified).sum()),
             *run.clustering.notes(len(run.ids)),
         ),
@@ -272,12 +270,12 @@ def _values(run: Run, metric: str) -> NDArray[np.float64]:
 
 def _apart(
     run: Run, names: Sequence[str], rows: NDArray[np.int64], metrics: Collection[str]
-) -> tuple[dict[str, frozenset[int]], list[str]]:
-    """Return the systems of each composite metric that have other parts than most systems, and notes.
+) -> dict[str, dict[int, str]]:
+    """Return the systems of each composite metric that have other parts than most systems, with notes.
 
     The base is the first system with values from which the fewest others differ; those are not compared.
     """
-    apart, notes = dict[str, frozenset[int]](), []
+    apart = dict[str, dict[int, str]]()
     for metric, column in run.metrics.items():
         if not column.parts or (metrics and not {metric, metric_name(metric)} & {*metrics}):
             continue
@@ -292,14 +290,12 @@ def _apart(
         # A system without any value differs from no other one, so it is not a base.
         empty = [not column.ok[of_system[of_system >= 0]].any() for of_system in rows.T]
         base = min(range(len(names)), key=lambda system: (empty[system], len(others[system])))
-        if others[base]:
-            apart[metric] = frozenset(others[base])
-        notes += [
-            f"{metric_label(metric)}: {names[system]} is not compared, since it has other parts than "
+        apart[metric] = {
+            system: f"{metric_label(metric)}: {names[system]} is not compared, since it has other parts than "
             f"{names[base]}: {'; '.join(map(str, found))}."
             for system, found in others[base].items()
-        ]
-    return apart, notes
+        }
+    return apart
 
 
 def _paired(rows: NDArray[np.int64], one: int, other: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -88,6 +88,7 @@ def test_a_system_with_other_parts_than_the_others_has_a_mean_and_is_not_compare
         pareto(of_two, METRIC, "squad_em")
     assert [one.system for one in pareto(result, METRIC, "squad_em").systems] == ["local", "basic"]
     assert any("none is not compared, since it has other parts than local" in note for note in result.notes)
+    assert not any("other parts" in note for note in compared_systems([run], "system").notes)  # also of duels
     assert len(accepted.metrics[0].differences) == 3
 
 
