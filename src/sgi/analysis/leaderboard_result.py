@@ -179,5 +179,5 @@ class Leaderboard(NotebookRepr):
 def _line(score: SystemScore, *, ranked: bool) -> str:
     ends = "–" if score.interval is None else f"[{score.interval.low:.4f}, {score.interval.high:.4f}]"
     mean = "–" if score.mean is None else f"{score.mean:.4f}"
-    rank = f"  rank {score.rank_text}" if ranked else ""
+    rank = f"  rank {score.rank_text}" if ranked and score.ranks else ""
     return f"  {score.system:<24}{mean:>9}{ends:>20}  {score.letters}{rank}"
