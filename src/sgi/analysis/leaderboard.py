@@ -46,12 +46,13 @@ _MANY_LEFT_OUT = 0.1
 def leaderboard(systems: Systems, *, metrics: Sequence[str] = (), within: str | None = None) -> Leaderboard:
     """Rank systems on each metric, with the paired difference of each pair of systems.
 
-    Only units that have a value for every system are compared, so that all means are over the same questions
-    and the differences add up. A system without any value of a metric, such as a method without passages, is
-    not compared on it. The p-values are corrected by Holm for all pairs and all metrics, also those that
-    ``metrics`` does not select. Systems share a letter if their difference is not significant (0.05). The
-    rank interval of a system is from 1 + the significantly better ones to k − the significantly worse ones,
-    so letters and ranks cannot disagree; see `rank_intervals`.
+    Only units that have a value for every compared system count, so that their means are over the same
+    questions and the differences add up. A system without any value of a metric, such as a method without
+    passages, or with other parts of a composite metric, is not compared on it. The p-values are corrected by
+    Holm for all pairs and all metrics, also those that ``metrics`` does not select. Systems share a letter if
+    their difference is not significant (0.05). The rank interval of a system is from 1 + the significantly
+    better ones to k − the significantly worse ones, of k compared systems, so letters and ranks cannot
+    disagree; see `rank_intervals`.
 
     ``within`` is a column of the data: the systems are also ranked in each of its groups, with p corrected
     for all pairs, metrics and groups.
@@ -101,6 +102,8 @@ def leaderboard(systems: Systems, *, metrics: Sequence[str] = (), within: str | 
 
 def _notes(systems: Systems, results: Sequence[MetricLeaderboard]) -> Iterator[str]:
     yield from systems.notes
+    for metric in results:
+        yield from systems.apart.get(metric.metric, {}).values()
     for name in systems.names:
         lacking = [
             metric_label(one.metric)
@@ -208,7 +211,7 @@ def _metric_leaderboard(systems: Systems, block: _Block, tested: Tested, tests: 
         better[pair] = one.is_significant
     reason = next((one.no_interval for one, p in tested if p is None), "")
     if len(names) < MIN_SYSTEMS:
-        reason = f"only {names[0]} has values" if names else "no system has values"
+        reason = f"only {names[0]} can be compared" if names else "no system has values"
     elif not reason and not better.any():
         reason = _nothing_can_differ(systems.clusters[block.units], systems.unit, tests)
     letters = ("",) * len(names) if reason else compact_letters(better | better.T)
@@ -287,6 +290,6 @@ def _left_out(metric: MetricLeaderboard, total: int, unit: str) -> Iterator[str]
     """Yield a note if a metric leaves out many units, since the others are then a selection."""
     if metric.units < (1 - _MANY_LEFT_OUT) * total:
         yield (
-            f"{metric.metric}: only {metric.units:,} of {total:,} {unit}s have a value for every"
-            " system. The means are over these."
+            f"{metric.metric}: only {metric.units:,} of {total:,} {unit}s have a value for each"
+            " compared system. The means are over these."
         )

@@ -79,7 +79,7 @@ class MetricLeaderboard:
         higher_is_better: the direction.
         units: number of rows or questions that have a value for every system that has values at all, such
             as the methods that retrieve passages; only these are compared.
-        systems: the systems, best mean first; those without any value come last.
+        systems: the systems, best mean first; those that are not compared come last.
         differences: all pairs; ``first`` has the better mean.
         is_share: whether the values are shares, which are displayed in percent.
         is_ratio: whether the metric is a ratio; see `MetricComparison`.
@@ -94,6 +94,11 @@ class MetricLeaderboard:
     is_share: bool = False
     is_ratio: bool = False
     no_letters: str = ""
+
+    @property
+    def compared(self) -> frozenset[str]:
+        """The systems that are compared; none if a single one has values."""
+        return frozenset(name for one in self.differences for name in (one.first, one.second))
 
     @property
     def has_ranks(self) -> bool:
@@ -174,5 +179,5 @@ class Leaderboard(NotebookRepr):
 def _line(score: SystemScore, *, ranked: bool) -> str:
     ends = "–" if score.interval is None else f"[{score.interval.low:.4f}, {score.interval.high:.4f}]"
     mean = "–" if score.mean is None else f"{score.mean:.4f}"
-    rank = f"  rank {score.rank_text}" if ranked else ""
+    rank = f"  rank {score.rank_text}" if ranked and score.ranks else ""
     return f"  {score.system:<24}{mean:>9}{ends:>20}  {score.letters}{rank}"

@@ -27,7 +27,7 @@ class ParetoMetric:
         metric: its canonical string.
         higher_is_better: the direction.
         is_share: whether the values are shares, which are displayed in percent.
-        units: number of rows or questions that have a value for every system.
+        units: number of rows or questions that have a value for every compared system.
     """
 
     metric: str
@@ -120,7 +120,8 @@ def pareto(leaderboard: Leaderboard, quality: str, cost: str) -> Pareto:
 
     Raises:
         UnknownNameError: the leaderboard has no such metric, or several.
-        UsageError: the metrics are equal, or no question has a value of a metric for every system.
+        UsageError: the metrics are equal, no question has a value of a metric for all, or no two
+            systems are compared on both metrics.
 
     >>> import numpy as np
     >>> from sgi.analysis.leaderboard import leaderboard
@@ -146,11 +147,13 @@ def pareto(leaderboard: Leaderboard, quality: str, cost: str) -> Pareto:
     for metric in metrics:
         if not metric.units:
             raise UsageError(f"No {unit} has a value of {metric.metric} for every system.")
-    across = {score.system: score for score in second.systems if score.mean is not None}
-    ranked = [score for score in first.systems if score.mean is not None and score.system in across]
+    across = {score.system: score for score in second.systems if score.system in second.compared}
+    ranked = [score for score in first.systems if score.system in first.compared & across.keys()]
+    if len(ranked) < 2:  # noqa: PLR2004 - a front compares systems
+        raise UsageError(f"No two systems are compared on both {first.metric} and {second.metric}.")
     names = [score.system for score in ranked]
     absent = [score.system for score in first.systems if score.system not in names]
-    notes = [f"{name} has no value of {first.metric} or {second.metric}." for name in absent]
+    notes = [f"{name} is not compared on both {first.metric} and {second.metric}." for name in absent]
     if first.units != second.units:
         notes.append(
             f"{first.metric} is compared over {first.units:,} {unit}s, {second.metric} over {second.units:,}."

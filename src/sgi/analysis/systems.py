@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 MIN_SYSTEMS = 2
 MAX_GROUPS = 50
 """A column with more values than this does not group the questions."""
+SEVERAL_GROUPS = "(differs between systems)"
+"""The group of the questions for which the systems have different values of a column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,7 @@ class Systems:
             shape (n, k).
         answers: unit, system and row of every answer, also of the further ones of a unit, shape (m, 3).
         apart: for each composite metric the systems whose values have other parts, so that they are not
-            compared.
+            compared, each with a note.
         notes: assumptions, and units that not all systems have.
     """
 
@@ -66,7 +68,7 @@ class Systems:
     runs: tuple[Run, ...]
     rows: NDArray[np.int64]
     answers: NDArray[np.int64]
-    apart: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    apart: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     __repr__ = short_repr
@@ -95,25 +97,35 @@ class Systems:
     def groups(self, column: str) -> dict[str, NDArray[np.bool_]]:
         """Return the units of each value of a metadata column as masks, in the order of appearance.
 
+        Units for which the rows of the systems have different values are a group of their own.
+
         Raises:
             UnknownNameError: no unit has the column.
             UsageError: the column has more than 50 values.
         """
         of_run = {id(run): [values for (values,) in run.fields("metadata")] for run in self.runs}
-        first = (self.rows >= 0).argmax(axis=1)
-        places = zip(first.tolist(), self.rows[np.arange(len(first)), first].tolist(), strict=True)
-        metadata = [of_run[id(self.runs[system])][row] for system, row in places if of_run[id(self.runs[0])]]
-        known = dict.fromkeys(name for values in metadata for name in values)
+        places = [[*zip(self.runs, rows, strict=True)] for rows in self.rows.tolist()]
+        metadata = [
+            [values[row] for run, row in of_unit if row >= 0 and (values := of_run[id(run)])]
+            for of_unit in places
+        ]
+        known = dict.fromkeys(name for of_unit in metadata for values in of_unit for name in values)
         if column not in known:
             hint = f"The data has: {', '.join(known) or 'no columns'}."
             raise UnknownNameError("column", column, hint=hint)
-        names = [group_name(values.get(column)) or NO_GROUP for values in metadata]
+        names = [_group_of([values.get(column) for values in of_unit]) for of_unit in metadata]
         distinct = [*dict.fromkeys(names)]
         if len(distinct) > MAX_GROUPS:
             raise UsageError(
                 f"The column {column} has {len(distinct):,} values; at most {MAX_GROUPS} can be compared."
             )
         return {group: np.array([name == group for name in names], dtype=np.bool_) for group in distinct}
+
+
+def _group_of(values: Iterable[object]) -> str:
+    """Return the group of a unit from the values of its systems; absent values do not count."""
+    names = {*filter(None, map(group_name, values))}
+    return SEVERAL_GROUPS if len(names) > 1 else next(iter(names), NO_GROUP)
 
 
 def compared_systems(
@@ -228,7 +240,6 @@ def systems_in_run(
     if not ((rows >= 0).sum(axis=1) > 1).any():
         hint = "Give a column whose values are the systems, where each question has a row for each system."
         raise UsageError(f"No question of {run.name} has answers of two systems.", hint=hint)
-    apart, differences = ({}, []) if allow_different else _apart(run, names, rows, metrics)
     columns = {name: with_range(column) for name, column in run.metrics.items()}
     return Systems(
         names=tuple(names),
@@ -242,9 +253,8 @@ def systems_in_run(
         runs=(run,) * len(names),
         rows=rows,
         answers=np.column_stack([unit_of, system_of, known]),
-        apart=apart,
+        apart={} if allow_different else _apart(run, names, rows, metrics),
         notes=(
-            *differences,
             *_unbalanced(rows, cells, (~named).sum(), (named & ~keys.identified).sum()),
             *run.clustering.notes(len(run.ids)),
         ),
@@ -260,12 +270,12 @@ def _values(run: Run, metric: str) -> NDArray[np.float64]:
 
 def _apart(
     run: Run, names: Sequence[str], rows: NDArray[np.int64], metrics: Collection[str]
-) -> tuple[dict[str, frozenset[int]], list[str]]:
-    """Return the systems of each composite metric that have other parts than most systems, and notes.
+) -> dict[str, dict[int, str]]:
+    """Return the systems of each composite metric that have other parts than most systems, with notes.
 
-    The systems that are compared are the largest set with equal parts; of several such sets, the first.
+    The base is the first system with values from which the fewest others differ; those are not compared.
     """
-    apart, notes = dict[str, frozenset[int]](), []
+    apart = dict[str, dict[int, str]]()
     for metric, column in run.metrics.items():
         if not column.parts or (metrics and not {metric, metric_name(metric)} & {*metrics}):
             continue
@@ -277,15 +287,15 @@ def _apart(
             }
             for base in range(len(names))
         ]
-        base = min(range(len(names)), key=lambda system: len(others[system]))
-        if others[base]:
-            apart[metric] = frozenset(others[base])
-        notes += [
-            f"{metric_label(metric)}: {names[system]} is not compared, since it has other parts than "
+        # A system without any value differs from no other one, so it is not a base.
+        empty = [not column.ok[of_system[of_system >= 0]].any() for of_system in rows.T]
+        base = min(range(len(names)), key=lambda system: (empty[system], len(others[system])))
+        apart[metric] = {
+            system: f"{metric_label(metric)}: {names[system]} is not compared, since it has other parts than "
             f"{names[base]}: {'; '.join(map(str, found))}."
             for system, found in others[base].items()
-        ]
-    return apart, notes
+        }
+    return apart
 
 
 def _paired(rows: NDArray[np.int64], one: int, other: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

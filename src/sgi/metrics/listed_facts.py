@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _KEYS = ("statement", "assertion", "fact", "text")
 _REQUEST = re.compile(
-    r"(?:the|an?)\s(?:response|answer)\s(?:should|must|needs?\sto|has\sto)\s(?:also\s)?[a-z]+\s(?:that\s)?",
+    r"\s*(?:the|an?)\s(?:response|answer)\s(?:should|must|needs?\sto|has\sto)\s(?:also\s)?"
+    r"(?:(?P<forbidden>not|never|avoid|omit)\b|[a-z]+\s(?:that\s)?)",
     re.IGNORECASE,
 )
 
@@ -39,7 +40,8 @@ def listed_facts(sample: Sample, column: str) -> tuple[str, ...] | str:
 
     The column has a list of texts, or of objects with a text ``statement`` (benchmark-qed 0.4.0),
     ``assertion``, ``fact`` or ``text``; or one text: a JSON list, or one fact per line. Of "The response
-    should state that it is old.", the fact is what follows "that".
+    should state that it is old.", the fact is what follows "that". A row that says what a response must not
+    state has a reason.
 
     >>> from sgi.types import Sample
     >>> must = ["It is red.", {"statement": "The response should mention that it is old."}]
@@ -56,7 +58,10 @@ def listed_facts(sample: Sample, column: str) -> tuple[str, ...] | str:
     texts = [_text(each) for each in cell] if isinstance(cell, list) else [None]
     if None in texts:
         return f"the column {column} is not a list of texts"
-    facts = dict.fromkeys(_REQUEST.sub("", text, 1).strip() for text in texts if text and text.strip())
+    requests = [(text, _REQUEST.match(text)) for text in texts if text and text.strip()]
+    if any(request and request["forbidden"] for _, request in requests):
+        return f"the column {column} has what a response must not state"
+    facts = dict.fromkeys(text[request.end() if request else 0 :].strip() for text, request in requests)
     return tuple(facts) or f"the facts in the column {column} are blank"
 
 

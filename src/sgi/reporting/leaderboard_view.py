@@ -30,7 +30,7 @@ from sgi.reporting.views.run_header import unfinished_notes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from sgi.analysis.leaderboard_result import Leaderboard, MetricLeaderboard, SystemClasses
+    from sgi.analysis.leaderboard_result import Leaderboard, MetricLeaderboard, SystemClasses, SystemScore
     from sgi.analysis.pareto import ParetoMetric, ParetoSystem
     from sgi.engine.run import Run
     from sgi.store.run_queries import RunRecord
@@ -148,8 +148,8 @@ def overview_table(board: Leaderboard, *, percent: bool = True) -> Table:
         (
             system,
             *(
-                f"{form.value(of[system].mean)} {of[system].letters}".rstrip()
-                for of, form in zip(scores, formats, strict=True)
+                f"{form.value(of[system].mean)} {_letters(of[system], metric) or ''}".rstrip()
+                for of, form, metric in zip(scores, formats, board.metrics, strict=True)
             ),
         )
         for system in scores[0]
@@ -172,7 +172,7 @@ def systems_table(
             Cell(score.system, link=link(score.system, metric) if link else ""),
             Cell(form.value(score.mean), css="strong", share=share_of_range(metric.metric, score.mean)),
             Cell(form.interval(score.interval), tooltip=score.no_interval),
-            score.letters or NOTHING,
+            _letters(score, metric) or NOTHING,
             *([score.rank_text] if metric.has_ranks else ()),
             f"{score.ok:,} / {score.rows:,}",
         )
@@ -203,6 +203,12 @@ def _differences(
     name = metric_label(metric.metric)
     columns = (f"{name}: difference", "mean", "95 % interval", "p", "p (Holm)", "detectable")
     return Table(columns, rows, title=f"Paired differences of {name}")
+
+
+def _letters(score: SystemScore, metric: MetricLeaderboard) -> str:
+    """Return the letters; for a system that has a mean of its own units, that it is not compared."""
+    is_apart = score.mean is not None and score.system not in metric.compared
+    return "not compared" if is_apart else score.letters
 
 
 def system_class_tables(board: Leaderboard) -> Iterator[Table]:
@@ -260,7 +266,7 @@ def system_group_tables(board: Leaderboard, *, percent: bool = True) -> Iterator
                 score.system,
                 Cell(form.value(score.mean), css="strong", share=share_of_range(metric.metric, score.mean)),
                 Cell(form.interval(score.interval), tooltip=score.no_interval),
-                score.letters or NOTHING,
+                _letters(score, group.metrics[place]) or NOTHING,
                 f"{score.ok:,} / {score.rows:,}",
             )
             for group in board.groups

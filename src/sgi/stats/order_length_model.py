@@ -85,7 +85,8 @@ class OrderLengthModel:
         value = self.estimate(weights)
         if isinstance(value, NoInterval):
             return value
-        count = len(np.unique(self.codes[self.design @ weights != 0]))
+        # Replies that diverge carry no information, so their questions do not count.
+        count = len(np.unique(self.codes[self.kept & (self.design @ weights != 0)]))
         if count < MIN_QUESTIONS:
             return too_few_clusters(count, MIN_QUESTIONS)
         error = float(np.sqrt(weights @ self.covariance @ weights))

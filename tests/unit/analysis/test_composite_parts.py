@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from sgi.analysis.changes import metric_changes
 from sgi.analysis.compare import compare
 from sgi.analysis.leaderboard import leaderboard
+from sgi.analysis.pareto import pareto
 from sgi.analysis.systems import compared_systems
 from sgi.engine.stored_runs import read_run
 from sgi.engine.summary import Summary
-from sgi.kernel.errors import NotComparableError
+from sgi.kernel.errors import NotComparableError, UsageError
+from sgi.reporting.leaderboard_view import systems_table
 from sgi.reporting.tables import class_lines
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
@@ -67,20 +70,41 @@ def test_a_system_with_other_parts_than_the_others_has_a_mean_and_is_not_compare
     """Document 002's composite of a method without contexts has only parts that need none."""
     ways = {"none": False, "local": True, "basic": True}
     data = [row for name, contexts in ways.items() for row in asked(contexts=contexts, system=name)]
-    store_run(tmp_path / "sgi.db", tmp_path, data, name="all", metrics=[METRIC])
+    store_run(tmp_path / "sgi.db", tmp_path, data, name="all", metrics=[METRIC, "squad_em"])
     with open_database(tmp_path / "sgi.db") as database:
         run = read_run(database, find_run(database, "all"))
         result = leaderboard(compared_systems([run], "system"))
+        of_two = leaderboard(compared_systems([run.take(np.arange(40))], "system"))
         accepted = leaderboard(compared_systems([run], "system", allow_different=True))
-    (metric,) = result.metrics
+    metric, _ = result.metrics
     assert [(one.system, bool(one.letters), one.mean is not None) for one in metric.systems] == [
         ("local", True, True),
         ("basic", True, True),
         ("none", False, True),
     ]
     assert {(one.first, one.second) for one in metric.differences} == {("local", "basic")}
+    assert [[*row][3] for row in systems_table(metric, "question").rows] == ["a", "a", "not compared"]
+    with pytest.raises(UsageError, match="No two systems are compared on both"):
+        pareto(of_two, METRIC, "squad_em")
+    assert [one.system for one in pareto(result, METRIC, "squad_em").systems] == ["local", "basic"]
     assert any("none is not compared, since it has other parts than local" in note for note in result.notes)
+    assert not any("other parts" in note for note in compared_systems([run], "system").notes)  # also of duels
     assert len(accepted.metrics[0].differences) == 3
+
+
+def test_a_system_without_any_value_does_not_hide_other_parts(tmp_path):
+    """A system without values has no parts that differ, and would otherwise be the base."""
+    blank = asked(contexts=False, system="none")
+    for row in blank:
+        del row["reference"]
+    data = [*blank, *asked(contexts=True, system="local"), *asked(contexts=False, system="basic")]
+    store_run(tmp_path / "sgi.db", tmp_path, data, name="all", metrics=[METRIC])
+    with open_database(tmp_path / "sgi.db") as database:
+        (metric,) = leaderboard(
+            compared_systems([read_run(database, find_run(database, "all"))], "system")
+        ).metrics
+    assert metric.differences == ()
+    assert {one.system for one in metric.systems if one.mean is not None} == {"local", "basic"}
 
 
 def test_the_summary_counts_the_values_with_each_part(runs):

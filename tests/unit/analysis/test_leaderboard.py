@@ -140,7 +140,7 @@ def test_means_are_over_the_rows_that_have_a_value_for_every_system():
     assert metric.units == 40
     assert scores["low"].mean == pytest.approx(runs[0].metrics["a"].values[20:].mean())
     assert [(scores[name].ok, scores[name].rows) for name in ("low", "high")] == [(60, 60), (40, 60)]
-    assert any("only 40 of 60 rows have a value for every system" in note for note in result.notes)
+    assert any("only 40 of 60 rows have a value for each compared system" in note for note in result.notes)
     assert any(
         "high differs in more than the responses: rows without a value" in note for note in result.notes
     )
@@ -228,7 +228,7 @@ def test_a_blank_name_is_no_system(blank):
 def test_a_system_without_any_value_and_equal_values_give_no_letters_and_no_error():
     runs = [run(column("a", [0.5] * 9), name="x"), run(column("a", [NAN] * 9), name="y")]
     (metric,) = leaderboard(systems_of_runs(runs, allow_different=True)).metrics
-    assert (metric.units, metric.no_letters) == (9, "only x has values")
+    assert (metric.units, metric.no_letters) == (9, "only x can be compared")
     assert [(score.mean, score.letters, score.ok) for score in metric.systems] == [
         (0.5, "", 9),
         (None, "", 0),
@@ -306,6 +306,20 @@ def test_the_systems_of_each_group_have_letters_of_their_own():
         leaderboard(systems_in_run(made, "model"), within="type")
 
 
+def test_a_question_with_another_group_for_each_system_is_in_neither_group():
+    kinds = ["short", "long", "short", "short", None, "long", None, None]
+    made = with_systems(
+        ["x", "y"] * 4, column("a", [0.5] * 8), questions=[f"q{k // 2}" for k in range(8)], kind=kinds
+    )
+    groups = systems_in_run(made, "model").groups("kind")
+    assert {name: mask.nonzero()[0].tolist() for name, mask in groups.items()} == {
+        "(differs between systems)": [0],
+        "short": [1],
+        "long": [2],
+        "(none)": [3],
+    }
+
+
 def test_p_in_groups_is_corrected_for_all_groups():
     questions = [f"q{place // 2}" for place in range(400)]
     kinds = [f"k{place // 20}" for place in range(400)]
@@ -343,7 +357,7 @@ def test_a_system_without_values_of_a_metric_leaves_the_others_compared():
     assert "none has no value of a, and is not compared on it." in result.notes
     front = pareto(result, "a", "b")
     assert [one.system for one in front.systems] == ["local", "basic"]
-    assert front.notes == ("none has no value of a or b.",)
+    assert front.notes == ("none is not compared on both a and b.",)
 
 
 def test_a_metric_of_only_some_runs_is_compared_among_these():

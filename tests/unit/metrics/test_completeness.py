@@ -154,6 +154,7 @@ STATED = "The tower is 330 m tall and stands in Paris [Data: Reports (2)].\n\n##
         ),
         ("Paris\nRome", [True, False]),
         ('["Paris", "It is 312 m tall."]', [True, False]),
+        (["Paris", "By law, an answer must be given in 1889."], [True, False]),
     ],
 )
 def test_each_fact_of_a_column_is_stated_or_not(cell: Any, stated: list[bool]) -> None:
@@ -164,7 +165,8 @@ def test_each_fact_of_a_column_is_stated_or_not(cell: Any, stated: list[bool]) -
 
 
 def test_a_row_without_facts_has_a_reason_that_names_the_column() -> None:
-    cells: list[Any] = [None, [], 7, ["x", 7], [" "], ["Paris", "I do not know."]]
+    forbidden = "The response should not state that it is old."
+    cells: list[Any] = [None, [], 7, ["x", 7], ["Paris", forbidden], [" "], ["Paris", "I do not know."]]
     rows = [{"response": STATED, FACTS: cell} for cell in cells]
     rows += [
         {"response": STATED, "absent": {FACTS: "no assertion for the question"}},
@@ -174,6 +176,7 @@ def test_a_row_without_facts_has_a_reason_that_names_the_column() -> None:
     assert list(zip(scores.status.tolist(), scores.reasons, strict=True)) == [
         *[("missing", f"the sample has no {FACTS}")] * 2,
         *[("missing", f"the column {FACTS} is not a list of texts")] * 2,
+        ("missing", f"the column {FACTS} has what a response must not state"),
         ("missing", f"the facts in the column {FACTS} are blank"),
         ("undefined", NO_STATEMENTS.replace("the reference", "fact 2")),
         ("missing", f"the sample has no {FACTS} (no assertion for the question)"),

@@ -78,6 +78,16 @@ def test_few_questions_have_an_estimate_without_an_interval_and_none_has_a_reaso
     assert empty.estimate(empty.weights_of(0)).reason == "there are no replies"
 
 
+def test_questions_whose_replies_diverge_do_not_count_for_the_interval():
+    """The lengths predict all replies but those of 4 questions with equal lengths."""
+    terms, sides, doublings, _, clusters = replies(8, 50)
+    doublings[clusters < 4] = 0.0
+    won = np.where(doublings == 0, np.tile([1.0, 0.0, 0.0, 1.0], 25), doublings > 0)
+    model = fit_order_length(terms, sides, doublings, won, clusters)
+    assert np.isfinite(model.estimate(model.weights_of(0)))
+    assert "too few" in model.intervals(model.weights_of(0)).reason
+
+
 @given(
     st.lists(
         st.tuples(
