@@ -101,6 +101,12 @@ class MetricLeaderboard:
         return frozenset(name for one in self.differences for name in (one.first, one.second))
 
     @property
+    def drawn(self) -> tuple[SystemScore, ...]:
+        """The systems with a mean that charts show: those that are compared, or all if none is."""
+        known = (score for score in self.systems if score.mean is not None)
+        return tuple(score for score in known if not self.compared or score.system in self.compared)
+
+    @property
     def has_ranks(self) -> bool:
         """Whether ranks are printed; for two systems they would only repeat the letters."""
         return sum(score.ranks is not None for score in self.systems) > 2  # noqa: PLR2004

@@ -202,11 +202,11 @@ def describe_causes(diagnosis: Diagnosis) -> str:
 def describe_systems(metric: MetricLeaderboard, unit: str) -> str:
     """Describe the chart of the systems on one metric in words, best first."""
     head = f"{short(metric.metric)} over {_count(metric.units, unit)}, best system first"
-    return f"{head}: {_first(map(_system, metric.systems), 'more system')}."
+    return f"{head}: {_first(map(_system, metric.drawn), 'more system')}."
 
 
 def _system(score: SystemScore) -> str:
-    mean = "no mean" if score.mean is None else f"{score.mean:.4f}"
+    mean = "" if score.mean is None else f"{score.mean:.4f}"
     span = "" if score.interval is None else f" [{score.interval.low:.4f}, {score.interval.high:.4f}]"
     return f"{short(score.system)} {mean}{span}{f' {score.letters}' if score.letters else ''}"
 

@@ -84,8 +84,8 @@ def _aa_lines(aa: AaTest | None) -> Iterator[str]:
         return
     shown = _with_interval(aa.shown_first, aa.interval)
     yield (
-        f"A/A: {aa.questions:,} questions compare a system with itself, {aa.same:,} of them one text with "
-        f"itself.{failed} The response shown first is preferred in {shown} "
+        f"A/A: a system is compared with itself on {aa.questions:,} of the questions, on {aa.same:,} of them "
+        f"by one text twice.{failed} The response shown first is preferred in {shown} "
         "of the replies (a tie counts as half); without a bias it is 50 %."
     )
     if aa.after is not None:

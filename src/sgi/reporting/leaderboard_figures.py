@@ -24,13 +24,11 @@ def systems_figure(metric: MetricLeaderboard, unit: str) -> Chart:
     Raises:
         ValueError: the metric has no mean.
     """
-    names = short_names([score.system for score in metric.systems])
+    names = short_names([score.system for score in metric.drawn])
     dots, ends = [], []
-    for name, score in zip(names, metric.systems, strict=True):
-        if score.mean is None:
-            continue
+    for name, score in zip(names, metric.drawn, strict=True):
         low, high = interval_ends(score.interval)
-        dots.append(Dot(name, score.mean, low=low, high=high))
+        dots.append(Dot(name, score.mean or 0.0, low=low, high=high))
         if score.letters:
             ends.append(
                 {"label": name, "end": score.mean if high is None else high, "letters": score.letters}
@@ -65,10 +63,9 @@ def system_groups_figure(board: Leaderboard, place: int) -> Chart:
     metric = board.metrics[place]
     systems = dict(zip(board.systems, short_names(board.systems), strict=True))
     dots = [
-        Dot(label, score.mean, systems[score.system], *interval_ends(score.interval))
+        Dot(label, score.mean or 0.0, systems[score.system], *interval_ends(score.interval))
         for label, group in zip(short_names([one.name for one in board.groups]), board.groups, strict=True)
-        for score in sorted(group.metrics[place].systems, key=lambda one: board.systems.index(one.system))
-        if score.mean is not None
+        for score in sorted(group.metrics[place].drawn, key=lambda one: board.systems.index(one.system))
     ]
     if not dots:
         raise ValueError(f"No group has a mean of {short(metric.metric)!r}.")

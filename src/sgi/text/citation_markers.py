@@ -290,12 +290,9 @@ _NUMBERED = re.compile(_BULLET + r"(?:\*\*)?[\[【]\^?\d{1,3}[\]】](?:\*\*)?:?[
 _LINK = re.compile(
     _BULLET + r"(?:(?:[\[【(]\^?\d{1,3}[\]】)]|\d{1,3}[.)])[ \t]{1,3})?"
     r"(?:<?https?://\S{1,2000}|\[[^\[\]\n]{1,300}\]\([^()\s]{1,2000}\)|[\[(]\^?data ?:[^\[\]\n]{1,500}\]?"
-    r"|[^\n]{0,200}?\w[\w()-]{0,99}\.[a-z]\w{1,4})[ \t]{0,3}",
+    r"|(?:\S{1,80} ){0,5}\S{0,200}?\w[\w()-]{0,99}\.[a-z]\w{1,4})[ \t]{0,3}",
     re.IGNORECASE,
 )
-MAX_TITLE = 25
-"""Maximum number of words of a title in a list of references."""
-_SENTENCE_END = (".", "!", "?", "\u3002")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
@@ -321,18 +318,17 @@ def footnote_spans(text: str) -> list[tuple[int, int]]:
 
 
 def reference_list_start(text: str) -> int | None:
-    r"""Return where a final list of titles, files and links begins; None if there is none.
+    r"""Return where a final list of files and links begins; None if there is none.
 
-    The list follows other text and has a heading such as "References". Its lines are links, names of files,
-    or begin with a number in brackets and are titles: at most `MAX_TITLE` words, and no full stop at the end.
+    The list follows other text and has a heading such as "References". Other lines, such as titles, could
+    state something, so a text with them has no such list.
 
-    >>> text = "It is tall [1].\n\n### References\n\n- [1] Towers of Europe"
-    >>> text[reference_list_start(text) :]
-    '### References\n\n- [1] Towers of Europe'
+    >>> text = "It is tall [1].\n\n### References\n\n- [1] towers.md"
+    >>> text[reference_list_start(text) :], reference_list_start(text.replace("towers.md", "It is tall"))
+    ('### References\n\n- [1] towers.md', None)
     """
     start, lines = _after_heading(text)
-    is_list = all(_LINK.fullmatch(line) or (_NUMBERED.match(line) and _is_title(line)) for line in lines)
-    return start if lines and is_list and text[:start].strip() else None
+    return start if lines and all(map(_LINK.fullmatch, lines)) and text[:start].strip() else None
 
 
 def is_reference(text: str, before: str) -> bool:
@@ -343,10 +339,6 @@ def is_reference(text: str, before: str) -> bool:
     """
     start = reference_list_start(before + text)
     return _HEADING.fullmatch(text.strip()) is not None or (start is not None and start < len(before))
-
-
-def _is_title(line: str) -> bool:
-    return len(line.split()) <= MAX_TITLE and not line.rstrip().endswith(_SENTENCE_END)
 
 
 def _after_heading(text: str) -> tuple[int, list[str]]:

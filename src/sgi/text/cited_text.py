@@ -89,7 +89,7 @@ def split_cited_text(
 def remove_markers(text: str, *, ids: Collection[str] = ()) -> TextWithoutMarkers:
     """Remove the citation markers of a text, and the spaces before them where punctuation follows.
 
-    A final list of titles, files and links is removed, too; see `reference_list_start`. Footnote definitions
+    A final list of files and links is removed, too; see `reference_list_start`. Footnote definitions
     and lists of sentences stay, because they can state something. Other texts are returned unchanged.
 
     Args:

@@ -41,7 +41,7 @@ def test_a_judge_decides_between_two_systems(sgi, models, tmp_path):
     assert result.code == 0
     assert len(server.requests) == 6 + 12
     assert re.search(r"good against bad +6 +0 +0 +0 +100.00 % +– +– +– +2.14 times", result.out), result.out
-    assert "A/A: 6 questions compare a system with itself, 6 of them one text with itself." in result.out
+    assert "itself on 6 of the questions, on 6 of them by one text twice." in result.out
     assert "the response shown first is preferred in 50.00 %" in result.out
     assert "good against bad: 100.00 % [54.07, 100.00] is not adjusted for order and length." in result.out
     assert "18 calls" in result.out

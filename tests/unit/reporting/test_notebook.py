@@ -245,7 +245,7 @@ def test_a_leaderboard_a_front_and_a_duel_are_tables():
     judge = ScriptedJudge(lambda *_: {"reasoning": "So.", "better": "tie"})
     page = notebook_html(anyio.run(duel, systems, judge))
     assert "&lt;b&gt; against other" in page
-    assert "A/A: 6 questions compare a system with itself" in page
+    assert "A/A: a system is compared with itself on 6 of the questions" in page
     assert "scripted" in page
 
 

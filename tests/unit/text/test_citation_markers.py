@@ -117,13 +117,14 @@ def test_ids_of_a_pattern_are_markers_with_and_without_brackets():
 @pytest.mark.parametrize(
     ("entries", "found"),
     [
-        ("- [1] guide.md\n- [2] History of Tolvik 1888", True),
+        ("- [1] guide.md\n- [2] History of Tolvik 1888.pdf", True),
+        ("- [1] guide.md\n- [2] The dam holds 12 million litres", False),
         (
             "* [Guide](https://a.b/c)\n* https://a.b/c\n* guide.md\n1. <https://a.b>\n[Data: Reports (2)]",
             True,
         ),
         *(("- [1] The dam holds 12 million litres.", False), ("1. Solar\n2. Wind", False), ("- Coal", False)),
-        (f"- [1] {'A long title ' * 9}", False),
+        ("- [1] The dam of Tolvik holds 12 million litres, says guide.md", False),
         ("- [1] guide.md\n\nIt is old", False),
     ],
 )

@@ -88,7 +88,7 @@ def texts_with(marker):
         f"{marker} {FIRST}.\n{marker} {SECOND}.",
         f"{FIRST.replace('tower', f'tower {marker}')}. {SECOND}.",
         f"{FIRST}.\n{marker}\n{SECOND}.",
-        f"{FIRST} {marker}. {SECOND}.\n\n### References\n- [1] guide.md\n- [2] Tolvik 1888",
+        f"{FIRST} {marker}. {SECOND}.\n\n### References\n- [1] guide.md\n- [2] Tolvik 1888.pdf",
     ]
 
 
