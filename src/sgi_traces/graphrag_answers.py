@@ -163,9 +163,11 @@ class GraphRAGReader:
         """Return the id, or ``ID (METHOD)`` if another method has it."""
         other = f"{name} ({method})"
         first = self.methods.get(name)
-        if first == method or other in self.methods:
-            problem = f"the method {method!r} has this id twice"
-            raise DataError(problem, field="id", hint="Ids must be unique for each method.")
+        if first == method or (first is not None and other in self.methods):
+            taken = name if first == method else other
+            raise DataError(
+                f"the id {taken!r} is there twice", field="id", hint="Give each answer its own id."
+            )
         name = name if first is None else other
         self.methods[name] = method
         return name

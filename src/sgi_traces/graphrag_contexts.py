@@ -96,13 +96,24 @@ def read_passages(value: object, field: str) -> Passages:
         except DataError as error:
             place = f"{where}.{error.field}" if error.field else where
             raise DataError(f"{kind} {positions[kind]}: {error.message}", field=place) from None
-        if row.get("in_context") is False:
+        if _is_left_out(row, where):
             left_out += 1
         elif texts.setdefault(name, text) != text:
             raise DataError(f"the id {name[:_SHOWN]!r} has two different texts", field=where)
         elif kind == "source" and not raw_values.is_absent(row.get("reference_id")):
             files.setdefault(str(row["reference_id"]), []).append(name)
     return Passages(tuple(texts.values()), tuple(texts), left_out, files)
+
+
+def _is_left_out(row: Row, where: str) -> bool:
+    """Return whether a row was not given to the model. Raises DataError with the field for other values."""
+    given = row.get("in_context", True)
+    if raw_values.is_absent(given) or isinstance(given, bool):
+        return given is False
+    if str(given).casefold() not in ("true", "false", "0", "1"):
+        problem = f"expected true or false, found {raw_values.describe(given)}"
+        raise DataError(problem, field=f"{where}.in_context")
+    return str(given).casefold() in ("false", "0")
 
 
 def has_tables(value: object, depth: int = 0) -> bool:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _ANSWERS, _RETRIEVED = "_answers.", "_retrieval_results."
 """Parts of the names of two files of benchmark-qed that belong together."""
+_NO_ANSWERS = ("_questions_text.json", "_assertions.json")
+"""Ends of the names of benchmark-qed's files without answers."""
 _MAX_FILES = 1000
 
 
@@ -58,14 +60,16 @@ def reader_of(path: Path, method: str | None = None) -> GraphRAGReader:
 def answer_files(folder: Path) -> list[tuple[Path, str]]:
     """Return the JSON files in a folder and its subfolders, sorted, with the method of each.
 
-    The method is the name of the subfolder, or of the file. Raises DataError if there are none, or more than
-    1,000.
+    The method is the name of the subfolder, or of the file. Benchmark-qed's questions and assertions are left
+    out. Raises DataError if there are none, or more than 1,000.
     """
     try:
         folders = [folder, *(path for path in folder.iterdir() if path.is_dir() and path.name[0] != ".")]
         found = (path for place in folders for path in place.iterdir() if path.name[0] != ".")
         named = (path for path in found if suffix(path) in (*JSON_LINES, ".json") and path.is_file())
-        files = sorted(islice(named, _MAX_FILES + 1))
+        files = sorted(
+            islice((path for path in named if not path.name.endswith(_NO_ANSWERS)), _MAX_FILES + 1)
+        )
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", file=str(folder)) from error
     if not 0 < len(files) <= _MAX_FILES:

@@ -94,8 +94,9 @@ def find_markers(
     """
     superscripts = [*_superscripts(text)]
     has_certain = any(found.is_certain for found in superscripts)
+    of_kinds = [Marker(*found) for found in find_kind_citations(text, ids)]
     candidates = chain(
-        (Marker(*found) for found in find_kind_citations(text, ids)),
+        of_kinds,
         _bracketed(text, pattern, frozenset(ids)),
         _in_parentheses(text, pattern),
         (found.marker for found in superscripts if found.is_certain or has_certain),
@@ -104,7 +105,8 @@ def find_markers(
     markers: list[Marker] = []
     end = 0
     ordered = sorted(candidates, key=lambda marker: (marker.start, -marker.end))
-    for marker in _outside(ordered, _excluded(text)):
+    excluded = [span for span in _excluded(text) if not _is_unpaired(text, span, of_kinds)]
+    for marker in _outside(ordered, excluded):
         if marker.start >= end:
             markers.append(marker)
             end = marker.end
@@ -127,6 +129,15 @@ def unread_markers(text: str) -> list[str]:
 def _excluded(text: str) -> list[tuple[int, int]]:
     """Return the spans of code and of footnotes, in order."""
     return sorted([*footnote_spans(text), *(match.span() for match in _CODE.finditer(text))])
+
+
+def _is_unpaired(text: str, span: tuple[int, int], of_kinds: list[Marker]) -> bool:
+    """Return whether a span between two single backticks has a citation by kind beside other text."""
+    start, end = span
+    is_inline = text[start] == "`" and text[start + 1] != "`"
+    return is_inline and any(
+        start < each.start and each.end < end and each.end - each.start < end - start - 2 for each in of_kinds
+    )
 
 
 def _outside(markers: list[Marker], excluded: list[tuple[int, int]]) -> Iterator[Marker]:

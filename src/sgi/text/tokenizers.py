@@ -26,6 +26,8 @@ _REPLACEMENTS = (
 # The number or sign of a list item, at the beginning of a line
 _LIST_MARK = re.compile(r"(?m)^([^\S\n]*)(\(?\d{1,3}[.)]|[*•-])(?=[^\S\n])")
 _LOOK_BACK = 24
+_QUOTATION_MARKS = "`'\"\u00ab\u00bb\u201c\u201d\u201e\u2018\u2019"
+_MAX_QUOTATION_MARKS, _PIECE = 1000, 4000
 # German ordinals before a noun, at which the library splits: "im frühen 18. Jahrhundert"
 _GERMAN_ORDINAL = re.compile(
     r"\b(?:i[mns]|am|des|de[mnr]|die|das|vo[mn]|zu[mr]?|beim|und|bis|frühen|späten|mittleren|ausgehenden)"
@@ -71,8 +73,21 @@ def sentence_spans(text: str, language: str = "en") -> tuple[tuple[int, int], ..
 def _segments(language: str, text: str) -> list[str]:
     import sentencex
 
-    parts = sentencex.segment(language, text)
+    parts = chain.from_iterable(sentencex.segment(language, piece) for piece in _pieces(text))
     return _joined(parts) if language == "de" else list(parts)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cut a text with very many quotation marks, for which the library takes quadratic time."""
+    start = 0
+    if sum(map(text.count, _QUOTATION_MARKS)) > _MAX_QUOTATION_MARKS:
+        while len(text) - start > _PIECE:
+            end = start + _PIECE
+            ends = (text.rfind(mark, start, end) + len(mark) for mark in ("\n\n", '." ', ". ", " "))
+            end = next((each for each in ends if each > start + _PIECE // 2), end)
+            yield text[start:end]
+            start = end
+    yield text[start:]
 
 
 def _joined(parts: Iterable[str]) -> list[str]:

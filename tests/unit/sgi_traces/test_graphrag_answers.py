@@ -104,7 +104,7 @@ CONTEXTS = {
     "earlier questions": {**TABLES, "conversation history": [{"turn": "user", "content": "Hello"}]},
     "candidates": {
         **TABLES,
-        "sources": [*TABLES["sources"], {"id": "4", "text": "No.", "in_context": False}],
+        "sources": [*TABLES["sources"], {"id": "4", "text": "No.", "in_context": "false"}],
     },
 }
 
@@ -298,6 +298,34 @@ def test_costs_labels_and_references_are_fields_and_the_rest_is_metadata(tmp_pat
     assert only(tmp_path, "graphrag", record).latency_ms == 2000
 
 
+@pytest.mark.parametrize(
+    ("response", "text", "cited"),
+    [
+        ("She is 7 [Data: Sources (3, 9); Reports (2)].", "She is 7.", ["source:3", "source:9", "report:2"]),
+        ("``a` is old [Data: Sources (3)]. And `b`.", "``a` is old. And `b`.", ["source:3"]),
+        ("Write `[Data: Sources (3)]`.", "Write `[Data: Sources (3)]`.", []),
+        ("She is 7 [1].", "She is 7 [1].", []),  # no number of a file, so it is not known what it names
+    ],
+)
+def test_citations_of_graphrag_become_a_field(tmp_path, response, text, cited):
+    sample = only(tmp_path, "graphrag", {**context(sources=[{"id": "3", "text": "a"}]), "response": response})
+    assert (sample.response, [one.passage for one in sample.citations]) == (text, cited)
+    assert {text[one.start : one.end] for one in sample.citations} <= {text, text.partition(". ")[0] + "."}
+
+
+def test_a_number_that_lightrag_cites_names_the_chunks_of_a_file(tmp_path):
+    chunks = [
+        {"chunk_id": f"c{k}", "content": f"Text {k}.", "reference_id": "1" if k else "2"} for k in range(3)
+    ]
+    content = "It is old [1].\n\n### References\n\n- [1] a.md"
+    data = {"entities": [], "relationships": [], "chunks": chunks}
+    sample = only(tmp_path, "graphrag", {**RESULT, "data": data, "llm_response": {"content": content}})
+    assert (sample.response, [one.passage for one in sample.citations]) == (
+        "It is old.",
+        ["source:c1", "source:c2"],
+    )
+
+
 def context(**tables):
     return {"id": "g", **ASKED, "context_data": tables}
 
@@ -367,6 +395,11 @@ BROKEN = {
         {"id": "g", **ASKED, "context": "Document Chunks (Each)\n\n```json\n{\n```"},
         "context.Document Chunks",
         "its table cannot be read: ",
+    ),
+    "a part of the context": (
+        context(sources=[{"id": "1", "text": "a", "in_context": "perhaps"}]),
+        "context_data.sources.in_context",
+        "expected true or false, found text 'perhaps'",
     ),
     "a method": ({**context(), "method": 5}, "method", "expected text, found number 5"),
     "a status": (

@@ -57,6 +57,8 @@ def test_retrieval_results_of_benchmark_qed_belong_to_the_answers_beside_them(tm
             "rag/local_answers.json": [answer, {**answer, "question_id": "a2"}],
             "rag/local_retrieval_results.json": [found],
             "other/global_retrieval_results.json": [found],
+            "local_questions_text.json": [{"question_id": "a1", "question_text": "Who?"}],
+            "local_assertions.json": [{"question_id": "a1", "assertions": []}],
         },
     )
     (other, first, second), rejected, _ = read(f"graphrag:{tmp_path}")
@@ -86,7 +88,7 @@ def test_the_same_id_of_another_method_gets_the_method(tmp_path):
     samples, (error,), _ = rows(tmp_path, "graphrag", *records)
 
     assert [sample.id for sample in samples] == ["q1", "q1 (global)"]
-    assert error.startswith(f"{tmp_path / 'export.jsonl'}:3: id 'q1': field 'id': the method 'local' has")
+    assert error.startswith(f"{tmp_path / 'export.jsonl'}:3: id 'q1': field 'id': the id 'q1' is there twice")
 
 
 def test_a_text_with_separators_is_recognised(tmp_path):

@@ -131,6 +131,11 @@ def test_half_a_surrogate_pair_stays_as_it_is() -> None:
     assert sentences("One \ud83d. Two\udc00!") == ["One \ud83d.", "Two\udc00!"]
 
 
+def test_a_text_with_many_quotation_marks_is_split_as_usual() -> None:
+    assert sentences('"It is old." ' * 2000) == ['"It is old."'] * 2000
+    assert "".join(sentences("`a" * 3000)) == "`a" * 3000
+
+
 def test_a_long_text_keeps_all_its_sentences() -> None:
     assert sentences("This is so. " * 20_000) == ["This is so."] * 20_000
 
