@@ -81,8 +81,7 @@ def find_kind_citations(text: str, ids: Collection[str] = ()) -> Iterator[KindCi
     """Yield the citations that name passages by kind and id, in order.
 
     Without ``Data:``, as in ``[Reports (2)]``, a bracket is a citation only if ``ids`` have a kind of
-    `PASSAGE_KINDS`. Emphasis and a second bracket around it are a part
-    of the citation.
+    `PASSAGE_KINDS`. Emphasis and a second bracket around it are a part of the citation.
 
     Args:
         text: the text.
