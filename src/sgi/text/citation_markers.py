@@ -345,7 +345,7 @@ def reference_list_start(text: str) -> int | None:
 def is_reference(text: str, before: str) -> bool:
     r"""Return whether a text is the heading of a list of references, or continues such a list.
 
-    >>> is_reference("- [2] Rivers", "Old.\n\nReferences:\n- [1] a.md\n"), is_reference("Red.", "Old.")
+    >>> is_reference("- [2] b.md", "Old.\n\nReferences:\n- [1] a.md\n"), is_reference("Red.", "Old.")
     (True, False)
     """
     start = reference_list_start(before + text)
