@@ -252,8 +252,7 @@ def passages_table(parts: Sequence[SystemPassages]) -> Table:
 def _passage_rows(part: SystemPassages, kinds: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     yield "passages", [f"{part.passages[kind]:.1f}" if kind in part.passages else NOTHING for kind in kinds]
     yield "words", [f"{part.words[kind]:,.0f}" if kind in part.words else NOTHING for kind in kinds]
-    shares = [format_scaled(part.cited.get(kind, 0.0), is_share=True) for kind in kinds]
-    yield f"cited ({part.citing:,})", shares if part.cited else [NOTHING] * len(kinds)
+    yield f"cited ({part.citing:,})", [format_scaled(part.cited.get(kind), is_share=True) for kind in kinds]
 
 
 def system_group_tables(board: Leaderboard, *, percent: bool = True) -> Iterator[Table]:
