@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
     Tested = Sequence[tuple[PairedDifference, float | None]]
     Units = NDArray[np.bool_]
+    RowClasses = dict[str, list[tuple[NDArray[np.int64], list[str | None]]]]
+    """For each metric and system, the unit and the class of each answer."""
 
 _MANY_LEFT_OUT = 0.1
 """A note names a metric if more than this share of the units has no value for some system."""
@@ -75,6 +77,7 @@ def leaderboard(systems: Systems, *, metrics: Sequence[str] = (), within: str | 
     [(1, 1), (2, 3), (2, 3)]
     """
     selected = selected_metrics(systems, metrics)
+    classes = _row_classes(systems, selected)
     masks = {} if within is None else systems.groups(within)
     everything = np.ones(len(systems.clusters), dtype=np.bool_)
     results = tuple(one for one in _rank(systems, [everything]) if one.metric in selected)
@@ -84,7 +87,7 @@ def leaderboard(systems: Systems, *, metrics: Sequence[str] = (), within: str | 
             group,
             int(units.sum()),
             tuple(one for one in islice(in_groups, len(systems.values)) if one.metric in selected),
-            _class_counts(systems, selected, units),
+            _class_counts(classes, systems.names, units),
         )
         for group, units in masks.items()
     )
@@ -93,7 +96,7 @@ def leaderboard(systems: Systems, *, metrics: Sequence[str] = (), within: str | 
         unit=systems.unit,
         units=len(everything),
         metrics=results,
-        classes=_class_counts(systems, selected, everything),
+        classes=_class_counts(classes, systems.names, everything),
         within=within,
         groups=groups,
         notes=tuple(_notes(systems, results)),
@@ -251,24 +254,37 @@ def _score(
     return SystemScore(name, mean, interval_or_none(interval), ok, len(rows), letters, why, ranks)
 
 
-def _class_counts(systems: Systems, metrics: set[str], units: Units) -> tuple[SystemClasses, ...]:
+def _row_classes(systems: Systems, metrics: set[str]) -> RowClasses:
+    """Read the classes of all answers once, for each metric with classes."""
+    unit, of, row = systems.answers.T
+    return {
+        metric: [
+            (unit[of == system], _classes_of(run, metric, key, row[of == system]))
+            for system, run in enumerate(systems.runs)
+        ]
+        for metric, key in class_keys(name for name in systems.values if name in metrics).items()
+    }
+
+
+def _classes_of(run: Run, metric: str, key: str, rows: NDArray[np.int64]) -> list[str | None]:
+    """Return the class of some rows; ``key`` is the detail of the metric that holds it."""
+    if run.read_details is None or metric not in run.metrics:
+        return [None] * len(rows)
+    return [group_name(details.get(key)) for _, details in run.read_details(metric, rows.tolist())]
+
+
+def _class_counts(classes: RowClasses, names: Sequence[str], units: Units) -> tuple[SystemClasses, ...]:
     """Count the classes of the answers of each system to some units, for each metric with classes."""
     tables = []
-    for metric, key in class_keys(name for name in systems.values if name in metrics).items():
+    for metric, by_system in classes.items():
         counts = [
-            _classes_of(systems.runs[system], metric, key, systems.answers_of(system, units))
-            for system in range(len(systems.names))
+            Counter(name for is_in, name in zip(units[unit], found, strict=True) if is_in and name)
+            for unit, found in by_system
         ]
         if total := sum(counts, Counter[str]()):
-            by_system = dict(zip(systems.names, map(dict, counts), strict=True))
-            tables.append(SystemClasses(metric, tuple(in_order(metric, total)), by_system))
+            of_systems = dict(zip(names, map(dict, counts), strict=True))
+            tables.append(SystemClasses(metric, tuple(in_order(metric, total)), of_systems))
     return tuple(tables)
-
-
-def _classes_of(run: Run, metric: str, key: str, rows: NDArray[np.int64]) -> Counter[str]:
-    """Count the classes of some rows; ``key`` is the detail of the metric that holds the class."""
-    read = run.read_details(metric, rows.tolist()) if run.read_details and metric in run.metrics else ()
-    return Counter(filter(None, (group_name(details.get(key)) for _, details in read)))
 
 
 def _nothing_can_differ(clusters: NDArray[np.int64], unit: str, tests: int) -> str:

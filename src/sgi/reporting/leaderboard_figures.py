@@ -38,7 +38,7 @@ def systems_figure(metric: MetricLeaderboard, unit: str) -> Chart:
     chart = dot_chart(
         dots,
         title=f"{short(metric.metric)}: systems and letters",
-        axis=f"mean{' (a share)' if metric.is_share else ''}, 95 % interval; {better_end(metric)}",
+        axis=_mean_axis(metric),
     )
     if ends:  # Vega warns about an empty layer
         letters = {
@@ -52,6 +52,10 @@ def systems_figure(metric: MetricLeaderboard, unit: str) -> Chart:
         }
         chart["layer"].append(letters)
     return chart | {"description": describe_systems(metric, unit)}
+
+
+def _mean_axis(metric: MetricLeaderboard) -> str:
+    return f"mean{' (a share)' if metric.is_share else ''}, 95 % interval; {better_end(metric)}"
 
 
 def system_groups_figure(board: Leaderboard, place: int) -> Chart:
@@ -72,7 +76,7 @@ def system_groups_figure(board: Leaderboard, place: int) -> Chart:
     chart = dot_chart(
         dots,
         title=f"{short(metric.metric)} by {short(board.within or '')}",
-        axis=f"mean{' (a share)' if metric.is_share else ''}, 95 % interval; {better_end(metric)}",
+        axis=_mean_axis(metric),
     )
     described = (f"{one.name}: {describe_systems(one.metrics[place], board.unit)}" for one in board.groups)
     return chart | {"description": " ".join(described)}
