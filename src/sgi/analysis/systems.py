@@ -171,7 +171,9 @@ def systems_of_runs(
     pairs = [pair_rows(first, run) for run in runs[1:]]
     rows = reduce(np.intersect1d, (pair.first for pair in pairs))
     common = {name for pair in combinations(runs, 2) for name in common_metrics(*pair)}
-    columns = {name: column for run in runs for name, column in run.metrics.items() if name in common}
+    columns: dict[str, MetricColumn] = {}
+    for run in runs:  # the first run that has a metric gives its range and direction
+        columns |= {name: run.metrics[name] for name in run.metrics if name in common - columns.keys()}
     shared = [*columns]
     selected = {name for name in shared if {name, metric_name(name)} & {*metrics}} or {*shared}
     if not len(rows):

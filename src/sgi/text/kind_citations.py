@@ -102,7 +102,7 @@ def find_kind_citations(text: str, ids: Collection[str] = ()) -> Iterator[KindCi
 
 
 def _targets(content: str, kinds: frozenset[str]) -> tuple[str, ...]:
-    """Return the ids that the content of a bracket names; empty if it is no citation."""
+    """Return the ids that the content of a bracket names; empty if it is not a citation."""
     prefix = _PREFIX.match(content)
     if prefix is None and not kinds:
         return ()
