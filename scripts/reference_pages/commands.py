@@ -13,7 +13,7 @@ from reference_pages.data import ENVIRONMENT, exit_codes
 from reference_pages.json_output import json_link
 from reference_pages.markdown import block, code, page, table, text
 
-from sgi.cli.commands import ALSO, EVERYDAY, GROUPS, MEMBERS
+from sgi.cli.commands import ALSO, EVERYDAY, GROUPS, HELP_NAMES, MEMBERS
 from sgi.cli.main import app
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _sections(name: str, command: Any) -> Iterator[str]:
 
 
 def _section(name: str, command: Any) -> str:
-    context = typer.Context(command, info_name=name)
+    context = typer.Context(command, info_name=name, help_option_names=HELP_NAMES)
     description, *examples = _EXAMPLES.split(command.help or "", maxsplit=1)
     usage = command.get_usage(context).removeprefix("Usage: ")
     parts = [
