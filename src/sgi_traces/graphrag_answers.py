@@ -21,7 +21,7 @@ from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 from sgi_traces.assemble import ERROR_REASON
 from sgi_traces.graphrag_citations import split_citations
-from sgi_traces.graphrag_contexts import Passages, has_tables, is_text_context, read_passages
+from sgi_traces.graphrag_contexts import Passages, has_tables, is_text_context, read_chunks, read_passages
 from sgi_traces.trace_records import all_rows, cell_value, make_row, object_cell, read
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class GraphRAGReader:
             elif _NEW_CHUNK in value or method == "naive":
                 value = {"sources": [{"text": text} for text in value.split(_NEW_CHUNK)]}
         if place == "context" and isinstance(value, list):
-            value = {"sources": value}
+            return read_chunks(value, place)
         if value is not None:
             return read_passages(value, place)
         if self.retrieved is None:

@@ -105,6 +105,18 @@ def read_passages(value: object, field: str) -> Passages:
     return Passages(tuple(texts.values()), tuple(texts), left_out, files)
 
 
+def read_chunks(value: object, field: str) -> Passages:
+    """Return the passages of a list of chunks, which benchmark-qed writes whatever else a model was given.
+
+    Their ids have no kind: whether a report that the answer cites exists is then unknown, not false.
+
+    >>> read_chunks([{"chunk_id": "9", "text": "It was she."}], "context").ids
+    ('9',)
+    """
+    passages = read_passages({"sources": value}, field)
+    return passages._replace(ids=tuple(name.removeprefix("source:") for name in passages.ids))
+
+
 def _is_left_out(row: Row, where: str) -> bool:
     """Return whether a row was not given to the model. Raises DataError with the field for other values."""
     given = row.get("in_context", True)

@@ -11,7 +11,7 @@ from sgi.io.raw_rows import with_place
 from sgi.io.rows import read_rows
 from sgi.kernel.errors import DataError
 from sgi_traces.graphrag_answers import GraphRAGReader
-from sgi_traces.graphrag_contexts import read_passages
+from sgi_traces.graphrag_contexts import read_chunks
 from sgi_traces.trace_records import required_id
 from sgi_traces.trace_use import TraceUse
 
@@ -51,7 +51,7 @@ def reader_of(path: Path, method: str | None = None) -> GraphRAGReader:
                 raise row.values
             values = dict(row.values)
             name = required_id(values.get("question_id"), "question_id")
-            retrieved[name] = read_passages({"sources": values.get("context")}, "context")
+            retrieved[name] = read_chunks(values.get("context"), "context")
         except DataError as error:
             raise with_place(error, file=str(beside), line=row.line, sample_id=error.sample_id) from None
     return reader

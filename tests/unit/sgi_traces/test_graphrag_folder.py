@@ -7,6 +7,10 @@ import pytest
 from sgi.io import open_dataset
 from sgi.io.readers import recognise
 from sgi.kernel.errors import DataError
+from sgi.kernel.sample import Batch
+from sgi.kernel.vectors import Features
+from sgi.metrics.citations.cited_row import NO_KINDS
+from sgi.metrics.citations.markers import CitationValidity
 from support.export_files import read, rows, write
 
 ASKED = {"query": "Who?", "response": "Ann."}
@@ -49,7 +53,7 @@ def test_a_folder_has_a_method_for_each_subfolder_or_file(tmp_path, prefix):
 
 
 def test_retrieval_results_of_benchmark_qed_belong_to_the_answers_beside_them(tmp_path):
-    answer = {"question_id": "a1", "question": "Who?", "answer": "Ann."}
+    answer = {"question_id": "a1", "question": "Who?", "answer": "Ann [Data: Reports (2)]."}
     found = {"question_id": "a1", "text": "Who?", "context": [{"chunk_id": "9", "text": "Ann hired Bob."}]}
     fill(
         tmp_path,
@@ -64,7 +68,10 @@ def test_retrieval_results_of_benchmark_qed_belong_to_the_answers_beside_them(tm
     (other, first, second), rejected, _ = read(f"graphrag:{tmp_path}")
 
     assert not rejected
-    assert (first.contexts, first.context_ids) == (("Ann hired Bob.",), ("source:9",))
+    assert (first.contexts, first.context_ids) == (("Ann hired Bob.",), ("9",))
+    metric = CitationValidity()  # the results have chunks only: whether the report exists is unknown
+    scores = metric.score(metric.prepare(Batch.of([first])), Features())
+    assert (first.response, scores.reasons[0]) == ("Ann.", NO_KINDS)
     assert second.metadata["absent"] == {"contexts": "the retrieval results do not have this question_id"}
     assert (other.question, other.contexts) == ("Who?", first.contexts)
     assert other.metadata["absent"] == {"response": "the row has no answer"}

@@ -183,15 +183,20 @@ class CitedRow:
 
     @cached_property
     def unnamed(self) -> str:
-        """Why it is unknown which passages the markers name; "" if it is known."""
+        """Why it is unknown which passages the citations name; "" if it is known."""
         if not self.sample.contexts:
             return ""
-        marked = [target for citation in self.citations if citation.text for target in citation.targets]
-        missing = [target.name for target in marked if target.passage is None]
-        kinds = [pair[0] for name in missing if (pair := kind_and_id(name)) is not None]
-        if not self._kinds and not {*kinds}.isdisjoint(PASSAGE_KINDS):
+        missing = [
+            (each.text, target.name)
+            for each in self.citations
+            for target in each.targets
+            if target.passage is None
+        ]
+        kinds = {pair[0] for _, name in missing if (pair := kind_and_id(name)) is not None}
+        if not self._kinds and not kinds.isdisjoint(PASSAGE_KINDS):
             return NO_KINDS
-        return NO_NUMBERS if len(self._kinds) > 1 and any(map(str.isdecimal, missing)) else ""
+        numbers = any(marker and name.isdecimal() for marker, name in missing)
+        return NO_NUMBERS if len(self._kinds) > 1 and numbers else ""
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:

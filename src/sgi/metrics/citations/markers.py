@@ -70,8 +70,8 @@ class CitationValidity(OfMarkers):
     passage exists. If there are no passages, every citation is invalid. It needs no model and works for every
     language.
 
-    A row is undefined if the response is blank or cites nothing, and if its markers cite kinds and the ids
-    have none, or numbers and the ids have several kinds.
+    A row is undefined if the response is blank or cites nothing, if citations name kinds and no id has one,
+    and if markers are numbers and the ids have several kinds.
 
     Attributes:
         pattern: the syntax of inline ids, as for ``citation_recall``.
