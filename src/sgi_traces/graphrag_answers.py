@@ -34,10 +34,13 @@ if TYPE_CHECKING:
 _METHODS = ("method", "search_method", "query_mode", "mode")
 _REPEATED = {"context_text", "map_responses", "reduce_context_data", "reduce_context_text"}
 """Fields of GraphRAG's ``SearchResult`` that repeat the context."""
+_NO_FIELDS = {"metadata", "method", "completion_time", *_REPEATED}
 _NEW_CHUNK = "--New Chunk--\n"
 """Separator of the passages of nano-graphrag's method ``naive``."""
 _POINTS = "----Analyst "
 """Beginning of the points that nano-graphrag's method ``global`` makes of the reports."""
+_NO_RESULTS = "no_results"
+"""Why LightRAG failed if it found nothing: it has no passages, and says so in place of an answer."""
 _NOTHING_FOUND = "Sorry, I'm not able to provide an answer"
 """Beginning of the text of nano-graphrag and LightRAG if they found nothing."""
 
@@ -123,16 +126,16 @@ class GraphRAGReader:
             place = place if given is not None else "retrieval results"
             sources |= dict.fromkeys(("contexts", "context_ids"), place)
             metadata |= {"not_in_context": passages.left_out} if passages.left_out else {}
-        if "question_id" in columns and not {"question", "query"} & columns.keys():  # of benchmark-qed
-            asked = "question_text" if "question_text" in columns else "text"
-            columns["question"], sources["question"] = columns.pop(asked, None), asked
-        if "completion_time" in columns and "latency_ms" not in columns:  # of GraphRAG, in seconds
-            columns["latency_ms"] = read(columns, "completion_time", raw_values.as_number) * 1000
-            sources["latency_ms"] = "completion_time"
+        columns = _renamed(columns, sources)
         columns["id"] = name and self._unique(name, method)
         sources |= {} if "id" in values else {"id": "question_id"}
-        left_out = {"metadata", "method", "completion_time", *_REPEATED}
-        columns = {key: value for key, value in columns.items() if key not in left_out and value is not None}
+        columns = {
+            key: value for key, value in columns.items() if key not in _NO_FIELDS and value is not None
+        }
+        if not columns:
+            problem = f"the row has no question, no answer and no passages: {reasons['response']}"
+            hint = "LightRAG does not write the question: add it beside the result, as question."
+            raise DataError(problem, hint=hint)
         plan = recognise(tuple(columns))
         keep = {"latency_ms", "label"}  # their columns' names say whether to convert their values
         named = {key if name in keep else name: key for name, key in plan.fields.items()}
@@ -192,6 +195,18 @@ def _flat(values: Values) -> Values:
     return values
 
 
+def _renamed(columns: Values, sources: dict[str, str]) -> dict[str, Any]:
+    """Return the columns with the question of benchmark-qed and GraphRAG's seconds as fields, and note it."""
+    columns = dict(columns)
+    if "question_id" in columns and not {"question", "query"} & columns.keys():
+        asked = "question_text" if "question_text" in columns else "text"
+        columns["question"], sources["question"] = columns.pop(asked, None), asked
+    if "completion_time" in columns and "latency_ms" not in columns:
+        columns["latency_ms"] = read(columns, "completion_time", raw_values.as_number) * 1000
+        sources["latency_ms"] = "completion_time"
+    return columns
+
+
 def _place(columns: Values, values: Values) -> str:
     """Return the column of what was retrieved; ``context_data`` for a row with a column of texts."""
     if _is_lightrag(columns):
@@ -216,13 +231,15 @@ def _answer_of_lightrag(columns: Values, reasons: dict[str, str]) -> dict[str, A
     if status == "success" and "llm_response" not in columns:
         return rest
     rest = {key: value for key, value in rest.items() if key not in NAMES["response"]}
+    reply = object_cell(columns, "llm_response")
     if status == "failure":
         reason = read(columns, "message") or "LightRAG failed without a message"
         reasons |= {"response": reason, "contexts": reason}
-        return {**rest, "data": None}
-    reply = object_cell(columns, "llm_response")
-    if reply.get("llm_generated") is False:
+        if object_cell(columns, "metadata").get("failure_reason") != _NO_RESULTS:
+            return {**rest, "data": None}
+    elif reply.get("llm_generated") is False:
         reasons["response"] = "no language model wrote the text: llm_response.llm_generated is false"
         return rest
-    reasons["response"] = "llm_response.content is null"
+    else:
+        reasons["response"] = "llm_response.content is null"
     return {**rest, "response": reply.get("content")}

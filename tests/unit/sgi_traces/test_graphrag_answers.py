@@ -26,7 +26,7 @@ FILES = {
     ],
     "graphrag_lightrag": [
         ("docs-033", "hybrid", {"entity": 3, "relationship": 2, "source": 2}),
-        ("fact-1e5fa1fa71", "global", None),
+        ("fact-1e5fa1fa71", "global", {}),
     ],
     "graphrag_lightrag_texts": [
         ("docs-033", "graphrag_lightrag_texts", {"entity": 7, "relationship": 5, "source": 4}),
@@ -245,34 +245,6 @@ def test_a_method_that_found_nothing_has_no_passages(tmp_path, context):
     assert sample.contexts == sample.context_ids == ()
 
 
-RESULT = {"status": "success", "message": "done", "data": {"chunks": []}, "metadata": {"query_mode": "mix"}}
-REPLY = {"content": "Ann.", "llm_generated": True}
-UNANSWERED = {
-    "a failure": ({"status": "failure", "data": {}, "llm_response": REPLY, "answer": "Sorry"}, "done"),
-    "a canned text": (
-        {"llm_response": {**REPLY, "llm_generated": False}},
-        "no language model wrote the text: llm_response.llm_generated is false",
-    ),
-    "a stream": ({"llm_response": {**REPLY, "content": None}}, "llm_response.content is null"),
-    "only data": ({}, "the row has no answer"),
-    "an error": ({"error": "timed out"}, "no answer, but an error: timed out"),
-}
-
-
-@pytest.mark.parametrize("form", UNANSWERED)
-def test_results_of_lightrag_without_an_answer_have_the_reason(tmp_path, form):
-    columns, reason = UNANSWERED[form]
-    path = write(tmp_path, {"question": "Who?", **RESULT, **columns})
-
-    (sample,), rejected, line = read(path)
-
-    assert not rejected
-    assert not sample.has(Field.RESPONSE)
-    assert sample.metadata["absent"]["response"] == reason
-    assert sample.metadata["method"] == "mix"
-    assert f"1 row has no response: {reason} (1)." in line
-
-
 def test_costs_labels_and_references_are_fields_and_the_rest_is_metadata(tmp_path):
     record = {
         **ASKED,
@@ -311,19 +283,6 @@ def test_citations_of_graphrag_become_a_field(tmp_path, response, text, cited):
     sample = only(tmp_path, "graphrag", {**context(sources=[{"id": "3", "text": "a"}]), "response": response})
     assert (sample.response, [one.passage for one in sample.citations]) == (text, cited)
     assert {text[one.start : one.end] for one in sample.citations} <= {text, text.partition(". ")[0] + "."}
-
-
-def test_a_number_that_lightrag_cites_names_the_chunks_of_a_file(tmp_path):
-    chunks = [
-        {"chunk_id": f"c{k}", "content": f"Text {k}.", "reference_id": "1" if k else "2"} for k in range(3)
-    ]
-    content = "It is old [1].\n\n### References\n\n- [1] a.md"
-    data = {"entities": [], "relationships": [], "chunks": chunks}
-    sample = only(tmp_path, "graphrag", {**RESULT, "data": data, "llm_response": {"content": content}})
-    assert (sample.response, [one.passage for one in sample.citations]) == (
-        "It is old.",
-        ["source:c1", "source:c2"],
-    )
 
 
 def context(**tables):
@@ -402,16 +361,6 @@ BROKEN = {
         "expected true or false, found text 'perhaps'",
     ),
     "a method": ({**context(), "method": 5}, "method", "expected text, found number 5"),
-    "a status": (
-        {"id": "g", **RESULT, "status": "partial"},
-        "status",
-        "expected success or failure, found text",
-    ),
-    "a reply": (
-        {"id": "g", **RESULT, "llm_response": "Ann."},
-        "llm_response",
-        "expected an object, found text",
-    ),
     "a time": (
         {**context(), "completion_time": "1 s"},
         "completion_time",
