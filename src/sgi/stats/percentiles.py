@@ -125,7 +125,8 @@ def _independent_rows(
     sums = np.bincount(codes, weights=below - share)
     effect = float(count / (count - 1) * (sums**2).sum()) / (n * share * (1 - share))
     freedom = (student_quantile(level, n - 1) / student_quantile(level, count - 1)) ** 2
-    return max(1, min(n, floor(n / effect * freedom)))
+    # Each question with as many rows on either side has the effect 0; no effect makes more rows than there are.
+    return n if effect <= freedom else max(1, floor(n / effect * freedom))
 
 
 def _ranks_of_whole_clusters(sizes: NDArray[np.int64], share: float, tail: float) -> _Ranks:

@@ -27,9 +27,9 @@ _DIGIT = re.compile(r"\d")
 _EDGES = " \t\r\n\"'“”„«»*_`()[]{}<>#-–—,"
 _SEARCHED = 600  # characters of a clause that patterns read; some need quadratic time
 _DOCUMENTS = re.compile(
-    r"\b(?:contexts?|passages?|texts?|documents?|sources?|articles?|excerpts?|materials|manual|handbook"
-    r"|(?:in|of|by) them"
-    r"|(?:the|these|this|your|my) (?:\w+ )?(?:data|information|records?|results?|report|knowledge"
+    r"\b(?:contexts?|passages?|texts?|documents?|sources?|articles?|excerpts?|materials|manuals?|handbooks?"
+    r"|chunks?|snippets?|(?:in|of|by) them"
+    r"|(?:the|these|those|this|your|my) (?:\w+ )?(?:data|information|records?|results?|reports?|knowledge"
     r" base))\b",
     re.IGNORECASE,
 )

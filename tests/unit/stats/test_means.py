@@ -244,6 +244,11 @@ def test_equal_rows_of_a_cluster_count_once():
     assert (estimate.value, estimate.low, estimate.high) == (alone.value, alone.low, None)
 
 
+def test_questions_with_equally_many_rows_below_the_percentile_count_as_rows():
+    values = np.concatenate([np.arange(101, 113), np.arange(901, 913)])  # a fast and a slow system
+    assert percentile(values, 0.5, clusters=np.tile(np.arange(12), 2)) == percentile(values, 0.5)
+
+
 def test_without_values_nothing_is_known():
     assert percentile([], 0.95).value is None
 

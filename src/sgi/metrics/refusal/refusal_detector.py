@@ -87,7 +87,7 @@ class Refusal(Metric["Batch"]):
 
     spec: ClassVar = MetricSpec(
         "refusal",
-        4,
+        5,
         needs=RESPONSE,
         higher_is_better=False,
         citation="our own; trained on labelled responses",

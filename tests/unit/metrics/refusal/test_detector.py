@@ -35,6 +35,10 @@ CASES = [
     ("Paris.", 0, "answer", None),
     ("Class attendance does not appear to be affected by recordings of lectures.", 0, "answer", None),
     ("Autopistas de Cuota", 0, "answer", None),
+    ("The community reports do not say who founded it.", 1, "not_in_passages", "en"),
+    ("None of the reports mention the owner.", 1, "not_in_passages", "en"),
+    ("Los informes no mencionan el precio.", 1, "not_in_passages", "es"),
+    ("Preliminary reports were that the men were not seen together, sources said.", 0, "answer", None),
 ]
 
 
