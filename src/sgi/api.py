@@ -228,8 +228,7 @@ def agree(
     Args:
         run: the run.
         label: the column of labels; ``people`` for labels from the dashboard, ``people:METRIC`` for those of
-            rows drawn by the uncertainty of a metric. None: ``label`` if the data has it, otherwise the
-            labels from the dashboard.
+            rows drawn by the uncertainty of a metric. None: ``label`` if the data has it, else ``people``.
         metrics: only these; all if empty.
         threshold: scores of at least this value count as yes; if lower is better, scores of at most it.
         weights: how kappa weights disagreements, ``"quadratic"`` or ``"linear"``.
@@ -252,12 +251,11 @@ def agree(
 
     with open_given_runs((run,), cluster, db) as (database, (record,)):
         label = label or default_label(database, record)
-        probabilities, notes = None, list[str]()
+        classes, probabilities, notes = dict[str, list[Any]](), None, list[str]()
         if label.startswith(DRAWN):
             scored = read_run(database, record)
             drawn = require_drawn_labels(scored, run_labels(database, record), label)
-            label, values, classes = drawn.column, list[Any](drawn.values), dict[str, list[Any]]()
-            probabilities = drawn.probabilities
+            label, values, probabilities = drawn.column, list[Any](drawn.values), drawn.probabilities
         else:
             scored, values, classes = grouped_run(database, record, label, class_keys(record.metrics))
         if label.startswith(DRAWN) or label in {PEOPLE, ALL_PEOPLE}:

@@ -126,14 +126,7 @@ def calibrate(
             the metric ranks in reverse.
         DataError: a label cannot be read.
     """
-    if bins < 1:
-        raise UsageError(f"`bins` must be 1 or more, not {bins}.")
-    if kind not in get_args(MapKind):
-        raise UsageError(f"`kind` must be {' or '.join(get_args(MapKind))}, not {kind!r}.")
-    if not record.finished:
-        message = f"The run {record.label} is not finished: {record.scored:,} of {record.rows:,} rows."
-        raise UsageError(message, hint=f"Resume it first: sgi run --resume {record.id}.")
-    require_texts(record, "A calibration (its thresholds depend on the length of the response)")
+    _check(record, bins, kind)
     label = label or default_label(database, record)
     is_drawn = label.startswith(DRAWN)
     if is_drawn:
@@ -156,6 +149,17 @@ def calibrate(
     if target is not None:
         _require_confidence(record, rows, target)
     return fit.calibration(target, bins)
+
+
+def _check(record: RunRecord, bins: int, kind: str) -> None:
+    if bins < 1:
+        raise UsageError(f"`bins` must be 1 or more, not {bins}.")
+    if kind not in get_args(MapKind):
+        raise UsageError(f"`kind` must be {' or '.join(get_args(MapKind))}, not {kind!r}.")
+    if not record.finished:
+        message = f"The run {record.label} is not finished: {record.scored:,} of {record.rows:,} rows."
+        raise UsageError(message, hint=f"Resume it first: sgi run --resume {record.id}.")
+    require_texts(record, "A calibration (its thresholds depend on the length of the response)")
 
 
 def _require_random_sample(run: Run, column: MetricColumn, test: TwoSamples | None, label: str) -> None:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from sgi.engine.run import Run
     from sgi.kernel.metric_column import MetricColumn
 
+    _Results = dict[str, tuple[PairedDifference, float | None, MarginTest | None]]
+
 Verdict = Literal["better", "worse", "no difference found", "not tested"]
 
 SIGNIFICANT = 0.05
@@ -234,10 +236,7 @@ def compare(
         for name, (difference, p, shown) in results.items()
         if not selected or name in selected
     )
-    comparison = _comparison(base, new, pairs, compared)
-    gaps = ((metric_label(name), one.no_interval) for name, (one, *_) in results.items() if one.pairs)
-    notes = (*comparison.notes, *without_interval(gaps))
-    return replace(comparison, differences=differences, notes=notes)
+    return _comparison(base, new, pairs, compared, differences, results)
 
 
 def _differences(base: Run, new: Run, pairs: Pairs, metrics: set[str]) -> tuple[Difference, ...]:
@@ -246,7 +245,15 @@ def _differences(base: Run, new: Run, pairs: Pairs, metrics: set[str]) -> tuple[
     return tuple(one for one in differences if not metrics or one.concerns(metrics))
 
 
-def _comparison(base: Run, new: Run, pairs: Pairs, metrics: tuple[MetricComparison, ...]) -> Comparison:
+def _comparison(
+    base: Run,
+    new: Run,
+    pairs: Pairs,
+    metrics: tuple[MetricComparison, ...],
+    differences: tuple[Difference, ...],
+    results: _Results,
+) -> Comparison:
+    gaps = ((metric_label(name), one.no_interval) for name, (one, *_) in results.items() if one.pairs)
     return Comparison(
         base=base.name,
         new=new.name,
@@ -259,18 +266,20 @@ def _comparison(base: Run, new: Run, pairs: Pairs, metrics: tuple[MetricComparis
         only_base_metrics=tuple(name for name in base.metrics if name not in new.metrics),
         only_new_metrics=tuple(name for name in new.metrics if name not in base.metrics),
         paired_by=pairs.by,
+        differences=differences,
         notes=(
             *unknown_origin(base, new),
             *pairing_notes(base, new, pairs),
             *base.statistics_notes(),
             *ratio_notes(metrics),
+            *without_interval(gaps),
         ),
     )
 
 
 def _paired_differences(
     before: Run, after: Run, names: Sequence[str], level: float, margin: float | None
-) -> dict[str, tuple[PairedDifference, float | None, MarginTest | None]]:
+) -> _Results:
     """Return the difference, adjusted p and test of the margin of each metric, on the scale of its mean."""
     first, second = (
         np.column_stack([on_mean_scale(run.metrics[name]).values for name in names])

@@ -11,7 +11,7 @@ from sgi.kernel.registry import metric_name
 from sgi.kernel.short_text import short_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from sgi.analysis.leaderboard_result import Leaderboard, MetricLeaderboard
     from sgi.stats.intervals import Interval
@@ -140,24 +140,12 @@ def pareto(leaderboard: Leaderboard, quality: str, cost: str) -> Pareto:
     >>> [(one.system, one.verdict, one.others) for one in pareto(board, "quality", "cost").systems][1:]
     [('small', 'surely on the front', ()), ('old', 'surely dominated', ('small',))]
     """
-    first, second = metrics = [_metric(leaderboard, name) for name in (quality, cost)]
-    if first.metric == second.metric:
-        raise UsageError(f"A Pareto front needs two different metrics; {first.metric} is given twice.")
-    unit = leaderboard.unit
-    for metric in metrics:
-        if not metric.units:
-            raise UsageError(f"No {unit} has a value of {metric.metric} for every system.")
+    first, second = metrics = _metrics(leaderboard, quality, cost)
     across = {score.system: score for score in second.systems if score.system in second.compared}
     ranked = [score for score in first.systems if score.system in first.compared & across.keys()]
     if len(ranked) < 2:  # noqa: PLR2004 - a front compares systems
         raise UsageError(f"No two systems are compared on both {first.metric} and {second.metric}.")
     names = [score.system for score in ranked]
-    absent = [score.system for score in first.systems if score.system not in names]
-    notes = [f"{name} is not compared on both {first.metric} and {second.metric}." for name in absent]
-    if first.units != second.units:
-        notes.append(
-            f"{first.metric} is compared over {first.units:,} {unit}s, {second.metric} over {second.units:,}."
-        )
     systems = tuple(
         ParetoSystem(
             score.system,
@@ -168,7 +156,19 @@ def pareto(leaderboard: Leaderboard, quality: str, cost: str) -> Pareto:
         for score in ranked
     )
     facts = [ParetoMetric(one.metric, one.higher_is_better, one.is_share, one.units) for one in metrics]
-    return Pareto(facts[0], facts[1], unit, systems, tuple(notes))
+    unit = leaderboard.unit
+    return Pareto(facts[0], facts[1], unit, systems, tuple(_notes(first, second, unit, names)))
+
+
+def _metrics(leaderboard: Leaderboard, quality: str, cost: str) -> list[MetricLeaderboard]:
+    """Return two different metrics, each with values for every system."""
+    first, second = metrics = [_metric(leaderboard, name) for name in (quality, cost)]
+    if first.metric == second.metric:
+        raise UsageError(f"A Pareto front needs two different metrics; {first.metric} is given twice.")
+    for metric in metrics:
+        if not metric.units:
+            raise UsageError(f"No {leaderboard.unit} has a value of {metric.metric} for every system.")
+    return metrics
 
 
 def _metric(leaderboard: Leaderboard, name: str) -> MetricLeaderboard:
@@ -178,6 +178,17 @@ def _metric(leaderboard: Leaderboard, name: str) -> MetricLeaderboard:
         known = ", ".join(one.metric for one in leaderboard.metrics)
         raise UnknownNameError("metric of the systems", name, hint=f"They have: {known}.")
     return matches[0]
+
+
+def _notes(
+    first: MetricLeaderboard, second: MetricLeaderboard, unit: str, compared: Sequence[str]
+) -> Iterator[str]:
+    both = f"{first.metric} and {second.metric}"
+    absent = (score.system for score in first.systems if score.system not in compared)
+    yield from (f"{name} is not compared on both {both}." for name in absent)
+    if first.units != second.units:
+        other = f"{second.metric} over {second.units:,}"
+        yield f"{first.metric} is compared over {first.units:,} {unit}s, {other}."
 
 
 def _verdict(

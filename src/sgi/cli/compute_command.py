@@ -12,26 +12,27 @@ from sgi.cli.console import print_message
 from sgi.cli.option_values import select_embedders
 from sgi.kernel.errors import UsageError
 
+Deployment = Annotated[
+    str | None,
+    typer.Option(help="Azure OpenAI deployment; the AZURE_OPENAI_… variables hold the endpoint and the key."),
+]
+Embedder = Annotated[
+    str | None,
+    typer.Option(
+        "-e",
+        "--embedder",
+        help="Embedder, see `sgi study models`. Default: Azure OpenAI if its variables are set, "
+        "otherwise the bundled one.",
+    ),
+]
+
 
 def compute(
     q: options.Question,
     c: options.Contexts,
     r: options.Response,
-    deployment: Annotated[
-        str | None,
-        typer.Option(
-            help="Azure OpenAI deployment; the AZURE_OPENAI_… variables hold the endpoint and the key."
-        ),
-    ] = None,
-    embedder: Annotated[
-        str | None,
-        typer.Option(
-            "-e",
-            "--embedder",
-            help="Embedder, see `sgi study models`. Default: Azure OpenAI if its variables are set, "
-            "otherwise the bundled one.",
-        ),
-    ] = None,
+    deployment: Deployment = None,
+    embedder: Embedder = None,
     long_texts: options.LongTexts = None,
     as_json: options.Json = False,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -9,11 +10,11 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.gate_output import GateOutput, print_gate
+from sgi.cli.option_fields import with_option_fields
 from sgi.kernel.errors import UsageError
 from sgi.reporting.weighted_runs import open_weighted_runs
 
 if TYPE_CHECKING:
-    from sgi.analysis.gate.checks import On
     from sgi.analysis.gate.gate import Options
 
 _NOT_MET = 4
@@ -100,18 +101,32 @@ GitHub = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class DecisionFlags:
+    """Flags of the decision: the options of `sgi.analysis.gate.gate.gate`."""
+
+    max_drop: MaxDrop = None
+    coverage: Coverage = "95%"
+    on: DecideOn = "interval"
+    looks: Looks = None
+    worst: Worst = 5
+    by: By = None
+    allow_unfinished: AllowUnfinished = False
+    allow_different: options.AllowDifferent = False
+
+    def gate_options(self) -> Options:
+        """Return the options; raise a UsageError if the coverage is not a share."""
+        from sgi.engine.option_parsing import share
+
+        return cast("Options", asdict(self) | {"coverage": share(self.coverage)})
+
+
+@with_option_fields
 def gate(
     run: options.Run,
     rules: Rules = None,
     against: Against = None,
-    max_drop: MaxDrop = None,
-    coverage: Coverage = "95%",
-    on: DecideOn = "interval",
-    looks: Looks = None,
-    worst: Worst = 5,
-    by: By = None,
-    allow_unfinished: AllowUnfinished = False,
-    allow_different: options.AllowDifferent = False,
+    flags: DecisionFlags = DecisionFlags(),
     require_audit: RequireAudit = False,
     junit: JunitFile = None,
     code_quality: QualityFile = None,
@@ -144,22 +159,12 @@ def gate(
     """
     from sgi.analysis.gate.looks import gate_stored_run
     from sgi.analysis.gate.rules import read_rules
-    from sgi.engine.option_parsing import share
 
-    if max_drop is not None and against is None:
+    if flags.max_drop is not None and against is None:
         raise UsageError("--max-drop needs a baseline run.", hint="Add --against RUN.")
-    settings: Options = {
-        "coverage": share(coverage),
-        "max_drop": max_drop,
-        "allow_unfinished": allow_unfinished,
-        "allow_different": allow_different,
-        "on": cast("On", on),
-        "looks": looks,
-        "worst": worst,
-        "by": by,
-    }
+    settings = flags.gate_options()
     checked_rules = read_rules(rules or [])
-    output = GateOutput(junit, code_quality, github, as_json, worst)
+    output = GateOutput(junit, code_quality, github, as_json, flags.worst)
     output.check()
     names = (run,) if against is None else (run, against)
     with open_weighted_runs(db, *names, cluster=cluster, weights=weights) as (database, records):

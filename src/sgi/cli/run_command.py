@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.pipeline import RunReport
     from sgi.engine.progress import Event, Listener
-    from sgi.engine.run_options import RunOptions
+    from sgi.engine.run_options import Cassette, RunOptions
     from sgi.store.run_queries import RunRecord
 
 _DATA_OPTIONS = {"data", "columns", "encoding", "on_error"}
@@ -120,16 +120,11 @@ def run(
     """
     if data is not None:
         values["data"] = data
-    values["cassette"] = context.obj
-    if context.obj is not None and context.obj.replaying and "judge" not in values:
-        from sgi.llm.cassette import cassette_judge
-
-        values["judge"] = cassette_judge(context.obj.path)
+    _use_cassette(values, context.obj)
     _check_combination(values, resume, trust_target=trust_target)
     if ray is not None or workers is not None:
         others = {"--dry-run": dry_run, "--resume": resume}
-        run_on_ray = cluster_function("run")
-        chosen, report, notes = run_on_ray(values, ray, workers, others, quiet=quiet)
+        chosen, report, notes = cluster_function("run")(values, ray, workers, others, quiet=quiet)
         print_report(chosen, report, notes, percent=percent, as_json=as_json, database=None)
     else:
         db = values.get("db")
@@ -138,8 +133,7 @@ def run(
             _print_dry_run(values, record, trusted=trust_target, quiet=quiet, as_json=as_json)
             return
         chosen, report = _start_or_resume(values, record, trusted=trust_target, quiet=quiet)
-        if report.run is not None:
-            make_run_views(report.run, report.summary.rows, db)
+        make_run_views(report.run, report.summary.rows, db)
         notes = []
         if not quiet:
             notes += fitted_on_same_data(chosen, report)
@@ -147,6 +141,15 @@ def run(
         print_report(chosen, report, notes, percent=percent, as_json=as_json, database=db)
     if report.failures or report.rejected or report.summary.left_out:
         raise typer.Exit(3)
+
+
+def _use_cassette(values: Values, cassette: Cassette | None) -> None:
+    """Record the judge on a cassette, or replay one; a replayed cassette also names the judge."""
+    values["cassette"] = cassette
+    if cassette is not None and cassette.replaying and "judge" not in values:
+        from sgi.llm.cassette import cassette_judge
+
+        values["judge"] = cassette_judge(cassette.path)
 
 
 def _print_dry_run(

@@ -223,12 +223,12 @@ def report_notes(options: RunOptions, report: RunReport, db_option: str) -> list
     return notes
 
 
-def make_run_views(run: str, rows: int, database: str | None) -> None:
-    """Store what the dashboard shows of a large run, so that its first view is quick."""
+def make_run_views(run: str | None, rows: int, database: str | None) -> None:
+    """Store what the dashboard shows of a large stored run, so that its first view is quick."""
     from sgi.store.database import open_database
     from sgi.store.view_cache import MANY_ROWS
 
-    if rows < MANY_ROWS:
+    if run is None or rows < MANY_ROWS:
         return
     from sgi.reporting.views.run_view import make_views
 

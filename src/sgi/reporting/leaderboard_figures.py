@@ -124,11 +124,10 @@ def pareto_figure(front: Pareto) -> Chart:
         )
         if any(f"{field}_low" in row for row in rows)  # Vega warns about an empty layer
     ]
-    tooltip = [nominal("system"), nominal("verdict")]
     layers += [
         {
             "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
-            "encoding": {"x": x, "y": y, **colour, "tooltip": tooltip},
+            "encoding": {"x": x, "y": y, **colour, "tooltip": [nominal("system"), nominal("verdict")]},
         },
         {
             "mark": {"type": "text", "align": "left", "baseline": "bottom", "dx": 6, "dy": -4},

@@ -86,12 +86,10 @@ def paired_differences(
     With :math:`S_c` the sum of second − first over a cluster's pairs and n the number of pairs:
 
     * difference: :math:`\sum_c S_c / n`.
-    * interval: that of `mean_interval`, of differences within [−R, R] where the metric's scale has the
-      width R. ``equal differences``: at least 8 clusters, all with the same difference other than 0. If the
-      end towards 0 excludes 0 at twice the error, it is this end. The interval keeps its level, because for
-      a given true mean, only one end can be wrong.
-    * p: the least 1 − level at which the interval excludes 0 (`p_of_value`), so both always agree. The
-      differences need not be symmetric.
+    * interval: that of `mean_interval`, of differences within [−R, R] with R the width of the metric's scale.
+      ``equal differences``: at least 8 clusters with the same difference other than 0. If the end towards 0
+      excludes 0 at twice the error, it is this end: for a given true mean, only one end can be wrong.
+    * p: the least 1 − level at which the interval excludes 0 (`p_of_value`), also for skewed differences.
     * smallest: `detectable_difference` for the number of metrics with a p.
     * p_below, p_above: the least 1 − level at which the interval is above −margin, or below the margin. So
       p_below is below 0.05 exactly if the 95 % interval is above −margin: an error of 2.5 % at the margin.

@@ -98,16 +98,29 @@ def prediction_powered_mean(
     truth, score = _columns(labels, scores, bounds)
     codes, _ = cluster_codes(clusters, len(truth))
     known = ~np.isnan(truth)
-    n, others = int(known.sum()), int((~known).sum())
+    n = int(known.sum())
     if n < 2:
         return None
-    if others == 0:
+    if known.all():
         low, high = bounds or (None, None)
         result = mean_interval(truth, codes, low=low, high=high, level=level)
         return PredictionPoweredMean(float(truth.mean()), interval_or_none(result), 0.0, n, 0)
     if probabilities is not None:
         mass = row_weights(1 / np.asarray(probabilities, dtype=np.float64)[known], n)
         return _from_probabilities(truth, score, codes, known, mass, bounds, level)
+    return _from_random_sample(truth, score, codes, known, bounds, level)
+
+
+def _from_random_sample(
+    truth: Floats,
+    score: Floats,
+    codes: NDArray[np.int64],
+    known: NDArray[np.bool_],
+    bounds: tuple[float, float] | None,
+    level: float,
+) -> PredictionPoweredMean:
+    """Return the estimate from labels of rows that were all drawn with one probability."""
+    n, others = int(known.sum()), int((~known).sum())
     power = _power(truth[known], score, known)
     residuals = truth[known] - power * score[known]
     value = power * float(score[~known].mean()) + float(residuals.mean())

@@ -1,16 +1,28 @@
-"""Fitting a guard; that promises hold: scripts/simulate.py guards."""
+"""Fitting a guard, and its file; that promises hold: scripts/simulate.py guards."""
 
 from __future__ import annotations
 
+import json
 import math
+import os
+from types import MappingProxyType
 
 import numpy as np
 import pytest
 from scipy import stats
 
+import sgi
 from sgi.kernel.errors import DataError, UsageError
-from sgi.service.guard_file import CaughtShare, fit_guard, fit_limit
-from support.guards import good_rows
+from sgi.metrics.grounding.streaming import SENTENCE_MARGIN
+from sgi.service.guard_file import CaughtShare, GuardFile, fit_guard, fit_limit
+from support.guards import fitted_guard, good_rows
+
+LIMIT = {"value": "score", "side": "below", "limit": 0.5, "share": 0.5}
+
+
+@pytest.fixture
+def file():
+    return fitted_guard()
 
 
 @pytest.mark.parametrize(
@@ -97,3 +109,59 @@ def test_a_wrong_share_is_refused(options):
 
 def test_the_same_answers_give_the_same_file():
     assert fit_guard(good_rows(20)).file.to_json() == fit_guard(good_rows(20)).file.to_json()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 2}, "the file has format 2; this version reads format 1"),
+        ({"limit": 0.4}, "the file was changed since it was fitted"),
+        ({"digest": None}, "the file was changed since it was fitted"),
+        ({"limit": 2}, "the file is not a guard: limit"),
+        ({"more": 1}, "the file is not a guard: more"),
+        ({"no\x1b[31m" + "e" * 500: 1}, r"the file is not a guard: no \[31me{50,60}…: Extra"),
+        ({"promise": 0.04}, "60 questions cannot promise less than 0.0487"),
+        ({"promise": 0, "questions": 10**12}, "1,000,000,000,000 questions cannot promise less than 3e-12"),
+        ({"limit": 0}, "the file is not a guard: limit"),
+        ({"traffic": [LIMIT | {"value": "w\x1b" * 500}]}, "no test of values below a limit of 'w w [w ]*…'"),
+        ({"traffic": [LIMIT | {"side": "above"}]}, "no test of values above a limit of 'score'"),
+    ],
+)
+def test_a_damaged_file_is_refused(file, tmp_path, change, message):
+    path = tmp_path / "guard.json"
+    path.write_text(json.dumps(json.loads(file.to_json()) | change))
+    with pytest.raises(UsageError, match=message) as error:
+        sgi.Guard(path)
+    assert "Fit the guard again" in error.value.hint
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", '{"format": 1', '{"format": 1}'])
+def test_another_file_is_refused(tmp_path, content):
+    path = tmp_path / "guard.json"
+    path.write_text(content)
+    with pytest.raises(UsageError, match=r"guard\.json"):
+        sgi.Guard(str(path))
+
+
+@pytest.mark.parametrize(
+    "change", [{"version": 5}, {"metric": "sgi\x1b" * 500}, {"margin": SENTENCE_MARGIN + 1}]
+)
+def test_a_file_for_another_metric_is_refused(file, change):
+    other = GuardFile(**file.model_dump(exclude={"digest", *change}), **change)
+    with pytest.raises(UsageError, match="was fitted with version") as error:
+        sgi.Guard(other)
+    assert "sgi guard fit" in error.value.hint
+    assert len(str(error.value)) < 300
+    assert "\x1b" not in str(error.value)
+
+
+def test_a_file_is_read_as_it_was_written(file, tmp_path):
+    path = tmp_path / "guard.json"
+    path.write_text(file.to_json())
+    assert sgi.Guard(path).file == sgi.Guard(json.loads(path.read_text())).file == file
+
+    class Place(os.PathLike):
+        def __fspath__(self):
+            return str(path)
+
+    assert sgi.Guard(Place()).file == sgi.Guard(MappingProxyType(file.model_dump(mode="json"))).file == file

@@ -149,13 +149,11 @@ def agree(
         values: label of each row, or None, shape (n,).
         metrics: names of the metrics to compare; all if empty.
         classes: class that the metric gives each row, by metric.
-        threshold: the verdict is yes for scores of at least this value (at most, if lower is better). None:
-            the middle of the range, for metrics from 0 to 1 or from 0 to 100.
+        threshold: scores of at least this (at most, if lower is better) are a yes; None: `default_threshold`.
         weights: weights of disagreements of numbers or grades in κ.
         scale: lowest and highest label; the range of the metric if None.
-        probabilities: the probability with which each row was drawn for a label yes or no, NaN without a
-            label, shape (n,); all numbers but counts are then weighted by 1/probability. None: the labelled
-            rows are a random sample.
+        probabilities: probability with which each row was drawn for a label yes or no, NaN without a label,
+            shape (n,); all numbers but counts are weighted by its inverse. None: rows are a random sample.
 
     Raises:
         UnknownNameError: the run has no such metric.
@@ -173,13 +171,11 @@ def agree(
     """
     _check(run, values, threshold, scale)
     labels = read_labels(column, values, run.ids, numbers=scale is not None)
-    selected = [run.metric(name).metric for name in metrics] or list(run.metrics)
+    selected = {run.metric(name).metric for name in metrics} or run.metrics.keys()
     compared = []
-    for name in run.metrics:
-        if name in selected:
-            column_of_run = with_range(run.metrics[name])
-            labelled = _LabelledMetric(column_of_run, labels, run.clusters, probabilities)
-            compared.append(_compare_metric(labelled, (classes or {}).get(name), threshold, weights, scale))
+    for name in (one for one in run.metrics if one in selected):
+        data = _LabelledMetric(with_range(run.metrics[name]), labels, run.clusters, probabilities)
+        compared.append(_compare_metric(data, (classes or {}).get(name), threshold, weights, scale))
     return AgreementReport(
         run=run.name,
         column=column,
@@ -187,10 +183,7 @@ def agree(
         rows=len(run.ids),
         labelled=int(labels.known_rows.sum()),
         metrics=tuple(compared),
-        notes=(
-            *run.clustering.notes(len(run.ids)),
-            *_notes(labels, compared, scale, probabilities),
-        ),
+        notes=(*run.clustering.notes(len(run.ids)), *_notes(labels, compared, scale, probabilities)),
         signature=run.signature,
     )
 

@@ -175,8 +175,7 @@ def gate(
         looks: planned number of gates on the same questions. Each interval is at 1 − 0.05 / looks
             (Bonferroni), so that a run exactly at a limit passes one of them in at most 2.5 % of cases.
             Gates after the planned number fail. None: each interval is at 95 %.
-        earlier: number of other runs gated before on these questions, by metric and side (see
-            ``sgi.store.run_history``); None if unknown.
+        earlier: number of other runs gated on these questions before, by metric and side; None if unknown.
         worst: number of worst rows to list for each failed rule.
         by: a column of the data, or ``label``; each rule without ``where`` is checked for each of its values.
 
@@ -184,7 +183,6 @@ def gate(
         UsageError: there is no rule, a rule is invalid, or only one of a drop rule and ``against`` is given.
         UnknownNameError: no metric of this name is installed or in a run.
 
-    >>> import numpy as np
     >>> from sgi.engine.run import Run
     >>> from sgi.kernel.metric_column import MetricColumn
     >>> column = MetricColumn("squad_em", np.ones(40), np.zeros(40, dtype=np.int8), 0.0, 1.0)
@@ -193,14 +191,8 @@ def gate(
     (True, False)
     """
     policy = _policy(coverage, on, looks, worst)
-    all_rules = _add_drops(read_rules(rules), against, max_drop)
-    _require_known(all_rules, run, against)
-    _check_ranges(all_rules, run)
-    if by is not None:
-        all_rules = _for_each_group(all_rules, run, by)
-    groups = cache(row_groups)
-    firsts = {rule.where: rule for rule in all_rules}
-    parts = {where: _part(run, against, rule, policy, groups) for where, rule in firsts.items()}
+    all_rules = _complete_rules(read_rules(rules), run, against, max_drop, by)
+    parts = _parts(run, against, all_rules, policy)
     checks = []
     for rule in all_rules:
         check = _check(parts[rule.where], rule, policy, allow_different=allow_different)
@@ -244,11 +236,14 @@ class _Part:
             yield from self.compared.notes
 
 
-def _part(run: Run, against: Run | None, rule: Rule, policy: Policy, groups: _Groups) -> _Part:
-    if rule.where:
-        run = _rows_of(run, rule, groups)
-        against = None if against is None else _rows_of(against, rule, groups)
-    return _Part(run, against, None if against is None else _comparison(against, run, policy))
+def _parts(run: Run, against: Run | None, rules: tuple[Rule, ...], policy: Policy) -> dict[str, _Part]:
+    """Return the rows of each ``where`` of the rules."""
+    groups, parts = cache(row_groups), {}
+    for where, rule in {rule.where: rule for rule in rules}.items():
+        rows = _rows_of(run, rule, groups) if where else run
+        base = _rows_of(against, rule, groups) if where and against is not None else against
+        parts[where] = _Part(rows, base, None if base is None else _comparison(base, rows, policy))
+    return parts
 
 
 def _rows_of(run: Run, rule: Rule, groups: _Groups) -> Run:
@@ -258,6 +253,20 @@ def _rows_of(run: Run, rule: Rule, groups: _Groups) -> Run:
     part = run.take(np.flatnonzero(np.array(names, dtype=np.object_) == value))
     rows = len(part.ids) + run.record.rows - run.record.scored
     return replace(part, record=replace(part.record, rows=rows, rejected=run.record.rejected))
+
+
+def _complete_rules(
+    rules: tuple[Rule, ...], run: Run, against: Run | None, max_drop: float | None, by: str | None
+) -> tuple[Rule, ...]:
+    """Check the rules, and add those of ``max_drop`` and ``by``."""
+    rules = _add_drops(rules, against, max_drop)
+    _require_known(rules, run, against)
+    for rule in rules:
+        metric, _ = metric_of(run, rule)
+        if metric is not None:
+            column = with_range(run.metrics[metric])
+            check_range(rule, column.low, column.high)
+    return rules if by is None else _for_each_group(rules, run, by)
 
 
 def _for_each_group(rules: tuple[Rule, ...], run: Run, by: str) -> tuple[Rule, ...]:
@@ -306,14 +315,6 @@ def _require_known(rules: tuple[Rule, ...], run: Run, against: Run | None) -> No
             near = tuple(difflib.get_close_matches(name, sorted(known), n=2))
             hint = f"{run.name} has: {', '.join(map(metric_label, run.metrics))}."
             raise UnknownNameError("metric", name, near, hint=hint)
-
-
-def _check_ranges(rules: tuple[Rule, ...], run: Run) -> None:
-    for rule in rules:
-        metric, _ = metric_of(run, rule)
-        if metric is not None:
-            column = with_range(run.metrics[metric])
-            check_range(rule, column.low, column.high)
 
 
 def _fail(check: Check, *reasons: str) -> Check:

@@ -13,7 +13,11 @@ from sgi.kernel.errors import ModelMissingError, UsageError
 from sgi.kernel.short_text import TORCH
 from sgi.models.batching import usable_cores
 from sgi.models.entailment.entailment_labels import LabelMap
-from sgi.models.entailment.windowed_entailment import WindowedEntailment
+from sgi.models.entailment.windowed_entailment import (
+    OnnxPairNetwork,
+    TorchPairNetwork,
+    WindowedEntailment,
+)
 from sgi.models.hub import models_folder
 from sgi.models.model_files import DEFAULT_LIMIT, read_settings
 from sgi.models.model_location import (
@@ -81,20 +85,7 @@ def load_entailment_model(
     label_map = _label_map(settings, profile, labels)
     typed = settings.has_token_types and not profile.template  # a template joins both texts to one
     if by_torch or profile.answer_tokens or location.needs_torch:
-        settings.require_torch_model(generates=bool(profile.answer_tokens))
-        from sgi.models.entailment.windowed_entailment import TorchPairNetwork
-
-        torch_network = TorchPairNetwork(
-            location.torch_source,
-            label_map,
-            profile.limit or settings.limit,
-            typed=typed,
-            template=profile.template,
-            answer_tokens=profile.answer_tokens,
-        )
-        return WindowedEntailment(torch_network, code)
-    from sgi.models.entailment.windowed_entailment import OnnxPairNetwork
-
+        return WindowedEntailment(_torch_network(location, settings, profile, label_map, typed=typed), code)
     files = replace(location.onnx_files(), limit=profile.limit or settings.limit)
     threads = threads or usable_cores()
     network = OnnxPairNetwork(files, label_map, typed=typed, threads=threads, template=profile.template)
@@ -112,6 +103,25 @@ def _locate(name: str | Path, profile: EntailmentProfile | None) -> ModelLocatio
             raise ModelMissingError(message, hint=f"Put its files at {models_folder() / profile.model}.")
         return ModelLocation(profile.name, folder)
     return find_model(profile.model, ENTAILMENT)
+
+
+def _torch_network(
+    location: ModelLocation,
+    settings: EntailmentSettings,
+    profile: EntailmentProfile,
+    labels: LabelMap,
+    *,
+    typed: bool,
+) -> TorchPairNetwork:
+    settings.require_torch_model(generates=bool(profile.answer_tokens))
+    return TorchPairNetwork(
+        location.torch_source,
+        labels,
+        profile.limit or settings.limit,
+        typed=typed,
+        template=profile.template,
+        answer_tokens=profile.answer_tokens,
+    )
 
 
 def _label_map(
