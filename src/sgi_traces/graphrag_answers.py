@@ -77,12 +77,12 @@ class GraphRAGReader:
     """Makes rows of the answers in a file.
 
     Attributes:
-        method: the method of rows that do not name theirs.
+        method: the method of rows that do not name theirs; None if they have none, since others name theirs.
         retrieved: what benchmark-qed retrieved for each question id, from another file; None without it.
         methods: the method of each id so far.
     """
 
-    method: str
+    method: str | None
     retrieved: Mapping[str, Passages] | None = None
     methods: dict[str, str] = field(default_factory=dict)
 
@@ -105,11 +105,11 @@ class GraphRAGReader:
         values = _flat(values)
         columns = {key: value for key, value in values.items() if not raw_values.is_absent(value)}
         metadata = object_cell(columns, "metadata")
-        modes = {**metadata, **columns}
-        method = next((read(modes, key) for key in _METHODS if modes.get(key)), self.method)
+        method = _method({**metadata, **columns}) or self.method
         error = columns.get("error")
         failure = f"{ERROR_REASON}: {error}" if isinstance(error, str) else "the row has no answer"
         reasons = {"question": "the row has no question", "response": failure}
+        reasons |= {} if method else {"method": "other rows name theirs"}
         sources: dict[str, str] = {}
         place = _place(columns, values)
         if place == "data":
@@ -139,13 +139,13 @@ class GraphRAGReader:
         plan = recognise(tuple(columns))
         keep = {"latency_ms", "label"}  # their columns' names say whether to convert their values
         named = {key if name in keep else name: key for name, key in plan.fields.items()}
-        metadata |= {key: columns[key] for key in plan.spare} | {"method": method}
+        metadata |= {key: columns[key] for key in plan.spare} | ({"method": method} if method else {})
         fields = {name: columns[key] for name, key in named.items()}
         if isinstance(passages, Passages) and "citations" not in fields:
             fields |= _with_citations(fields.get("response"), passages)
         return make_row(fields, {**named, **sources}, metadata, absent=reasons, line=line)
 
-    def _passages(self, value: object, place: str, name: str | None, method: str) -> Passages | str:
+    def _passages(self, value: object, place: str, name: str | None, method: str | None) -> Passages | str:
         """Return the passages of a row, or the reason if it has none."""
         if isinstance(value, str) and not is_text_context(value):
             if value.startswith(_POINTS):
@@ -162,8 +162,9 @@ class GraphRAGReader:
             return f"the row has no {place}"
         return self.retrieved.get(name or "", "the retrieval results do not have this question_id")
 
-    def _unique(self, name: str, method: str) -> str:
+    def _unique(self, name: str, method: str | None) -> str:
         """Return the id, or ``ID (METHOD)`` if another method has it."""
+        method = method or "no method"
         other = f"{name} ({method})"
         first = self.methods.get(name)
         if first == method or (first is not None and other in self.methods):
@@ -174,6 +175,23 @@ class GraphRAGReader:
         name = name if first is None else other
         self.methods[name] = method
         return name
+
+
+def names_method(values: Values) -> bool:
+    """Return whether a record names the method of its answer.
+
+    >>> names_method({"method": "local"}), names_method({"result": {"context": {}, "response": "She."}})
+    (True, False)
+    """
+    values = _flat(values)
+    try:
+        return _method({**object_cell(values, "metadata"), **values}) is not None
+    except DataError:
+        return False
+
+
+def _method(columns: Values) -> str | None:
+    return next((read(columns, key) for key in _METHODS if columns.get(key)), None)
 
 
 def _with_citations(response: object, passages: Passages) -> dict[str, object]:

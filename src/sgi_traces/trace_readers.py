@@ -174,9 +174,9 @@ def _graphrag(
 ) -> Iterator[RawRow]:
     if path.is_dir():
         for file, method in answer_files(path):
-            yield from _graphrag(file, use, encoding, reader_of(file, method))
+            yield from _graphrag(file, use, encoding, reader_of(file, method, encoding))
     else:
-        yield from _rows_of(_records(path, encoding), (reader or reader_of(path)).rows, use)
+        yield from _rows_of(_records(path, encoding), (reader or reader_of(path, None, encoding)).rows, use)
 
 
 def _graphrag_folder(path: Path, columns: Mapping[str, str] | None, encoding: str | None) -> AnswerFolder:

@@ -125,7 +125,7 @@ def _independent_rows(
     sums = np.bincount(codes, weights=below - share)
     effect = float(count / (count - 1) * (sums**2).sum()) / (n * share * (1 - share))
     freedom = (student_quantile(level, n - 1) / student_quantile(level, count - 1)) ** 2
-    # Each question with as many rows on either side has the effect 0; no effect makes more rows than there are.
+    # The effect is 0 if each question has as many rows on either side. More than n rows are not independent.
     return n if effect <= freedom else max(1, floor(n / effect * freedom))
 
 

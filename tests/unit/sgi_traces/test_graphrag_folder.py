@@ -102,3 +102,11 @@ def test_a_text_with_separators_is_recognised(tmp_path):
     path = write(tmp_path, {**ASKED, "context": "Ann hired Bob.--New Chunk--\nHe left."})
 
     assert recognise(path).name == "graphrag"
+
+
+def test_a_row_without_a_method_among_rows_with_one_has_none(tmp_path):
+    first, second = {**ASKED, "id": "q1"}, {**ASKED, "id": "q2", "method": "local"}
+    (unnamed, _), _, line = read(f"graphrag:{write(tmp_path, first, second)}")
+
+    assert "method" not in unnamed.metadata
+    assert "1 row has no method: other rows name theirs (1)." in line
