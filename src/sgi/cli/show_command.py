@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sgi.store.scored_runs import Reason
 
 
+_MAX_REASONS = 5
 _MAX_LINE = 400
 _view_option = options.option_group("What to show")
 _CALIBRATION = "calibration"
@@ -154,7 +155,7 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
     print_tables(summary_tables(summary, percent=percent, rows=record.rows))
     print_tables(audited_tables(database, record))
     print_lines([*class_lines(summary.metrics), *reasons_without_interval(summary.metrics), record.signature])
-    print_lines(["", *_notes(summary), *_gaps(list_of_reasons), *_judges(usage), *_origin(record)])
+    print_lines(["", *_notes(summary), *_gaps(record, list_of_reasons), *_judges(usage), *_origin(record)])
 
 
 def summary_facts(database: Database, record: RunRecord) -> dict[str, Any]:
@@ -229,12 +230,16 @@ def worst_rows(
     return next(iter(lowest_rows(database, record, ids)), None)
 
 
-def _gaps(reasons_without_value: list[Reason]) -> Iterator[str | Text]:
-    """Yield the most frequent reasons why rows have no value."""
-    for reason in reasons_without_value:
+def _gaps(record: RunRecord, reasons_without_value: list[Reason]) -> Iterator[str | Text]:
+    """Yield the most frequent reasons why rows have no value, and the number of others."""
+    shown, others = reasons_without_value[:_MAX_REASONS], reasons_without_value[_MAX_REASONS:]
+    for reason in shown:
         why = f"  {metric_label(reason.metric)}: {one_line(reason.reason, longest=_MAX_LINE)}"
         yield styled(f"{reason.rows:,} ", (reason.status, style_of(reason.status)), why)
-    if reasons_without_value:
+    if others:
+        values = f"{sum(reason.rows for reason in others):,} without a value"
+        yield f"{values} for {len(others):,} other reasons: sgi show {record.id} --json"
+    if shown:
         yield ""
 
 

@@ -172,7 +172,7 @@ def class_values(connection: Connection, record: RunRecord, metric: int, key: st
     return [by_position.get(position) for (position,) in positions]
 
 
-def reasons(database: Database, record: RunRecord, *, most: int = 5) -> list[Reason]:
+def reasons(database: Database, record: RunRecord, *, most: int = 1000) -> list[Reason]:
     """Return why rows have no value, the most frequent reason first."""
     scores, metrics = schema.scores, schema.run_metrics
     rows = sa.func.count()

@@ -92,6 +92,20 @@ def test_a_run_without_a_scored_row(sgi, tmp_path):
     assert sgi("show", "last", "--by", "method").code == 0
 
 
+def test_five_reasons_are_listed_and_the_others_are_counted(sgi, tmp_path):
+    absent = [{"id": f"q{n}", "query": "Who?", "method": "a", "error": f"no {n}"} for n in range(8)]
+    answered = {"id": "q8", "query": "Who?", "method": "a", "response": "Ann", "reference": "Ann"}
+    write_jsonl(tmp_path / "a.jsonl", [answered, *absent])
+    assert sgi("run", "graphrag:a.jsonl", "-m", "squad_em", "-q").code == 0
+    shown = sgi("show", "last").out
+    reasons = sgi("show", "last", "--json").json["reasons"]
+    assert (shown.count("no answer, but an error"), len(reasons)) == (5, 8)
+    assert (
+        f"3 without a value for 3 other reasons: sgi show {sgi('runs', '--json').json[0]['id']} --json"
+        in shown
+    )
+
+
 def test_a_run_that_an_application_grows(sgi, tmp_path):
     service = RAGEvalService(database=tmp_path / "sgi.db")
     for number in range(3):
