@@ -15,6 +15,7 @@ from sgi.analysis.pareto import pareto
 from sgi.analysis.systems import systems_of_runs
 from sgi.reporting.leaderboard_figures import pareto_figure, system_groups_figure, systems_figure
 from sgi.reporting.leaderboard_view import difference_tables, leaderboard_tables, pareto_table
+from sgi.reporting.section_findings import leaderboard_findings
 from support.scored_runs import column, run
 
 HOSTILE = 'a.b["c\'d"](x=1) </script><img src=x onerror=alert(1)> \x00\x1b\u202e'
@@ -57,6 +58,55 @@ def test_three_systems_have_ranks_and_two_have_none():
     assert table.columns[3:5] == ("letters", "rank")
     assert [row[3:5] for row in table.rows] == [("a", "1 to 2"), ("a", "1 to 2"), ("b", "3")]
     assert all("rank" not in table.columns for table in leaderboard_tables(board()))
+
+
+def right(*numbers):
+    """The values of 40 questions, of which these are answered right."""
+    values = np.zeros(40)
+    values[list(numbers)] = 1
+    return column("squad_em", values)
+
+
+@pytest.mark.parametrize(
+    ("better", "sentence"),
+    [
+        ("", "no significant difference between A 0.9000, B 0.8000, C 0.7000, D 0.6000"),
+        (
+            "AC AD BC BD",
+            "A 0.9000, B 0.8000 ahead; significantly worse than another system: C 0.7000, D 0.6000",
+        ),
+        (
+            "AD",
+            "A 0.9000 is significantly better than D 0.6000; B 0.8000, C 0.7000 are not separated from either",
+        ),
+        (
+            "BD",
+            "B 0.8000 is significantly better than D 0.6000; A 0.9000, C 0.7000 are not separated from either",
+        ),
+        (
+            "AD BD",
+            "A 0.9000, B 0.8000 are significantly better than D 0.6000; C 0.7000 is not separated from any of them",
+        ),
+        # B and C have a significant difference of their own, so that only the first system is named.
+        (
+            "AD BC BD CD",
+            "A 0.9000 is significantly better than D 0.6000; B 0.8000, C 0.7000 are not separated from A",
+        ),
+    ],
+)
+def test_the_finding_says_what_the_tests_of_the_first_system_showed(better, sentence):
+    (metric,) = leaderboard(
+        systems_of_runs([run(right(*range(36 - 4 * k)), name=n) for k, n in enumerate("ABCD")])
+    ).metrics
+    assert [one.system for one in metric.systems] == [*"ABCD"]
+    differences = [
+        replace(one, adjusted_p=0.01 if f"{one.first}{one.second}" in better.split() else 0.5)
+        for one in metric.differences
+    ]
+    systems = [replace(one, ranks=(1, 4)) for one in metric.systems]
+    changed = replace(metric, differences=tuple(differences), systems=tuple(systems))
+    (found,) = leaderboard_findings(replace(board(), metrics=(changed,)), percent=False)
+    assert found.removeprefix("squad_em: ") == f"{sentence}."
 
 
 def test_systems_are_drawn_with_their_letters():
