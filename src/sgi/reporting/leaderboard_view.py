@@ -196,7 +196,7 @@ def _differences(
             Cell(form.interval(one.difference.interval), tooltip=one.difference.no_interval),
             probability(one.difference.p),
             probability(one.adjusted_p),
-            form.difference(one.difference.smallest),
+            Cell(form.difference(one.difference.smallest), tooltip=one.difference.no_smallest),
         )
         for one in metric.differences
     )
