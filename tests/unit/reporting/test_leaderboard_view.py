@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
@@ -13,9 +14,10 @@ from sgi.analysis.amounts import format_amount
 from sgi.analysis.leaderboard import leaderboard
 from sgi.analysis.leaderboard_result import SystemGroup
 from sgi.analysis.pareto import pareto
+from sgi.analysis.passage_kinds import SystemPassages
 from sgi.analysis.systems import systems_of_runs
 from sgi.reporting.leaderboard_figures import pareto_figure, system_groups_figure, systems_figure
-from sgi.reporting.leaderboard_view import difference_tables, leaderboard_tables, pareto_table
+from sgi.reporting.leaderboard_view import difference_tables, leaderboard_tables, pareto_table, passages_table
 from sgi.reporting.section_findings import leaderboard_findings
 from support.scored_runs import column, run
 
@@ -94,6 +96,21 @@ def test_the_finding_says_what_the_tests_of_the_first_system_showed(better, sent
     assert re.sub(r" 0\.\d{4}", "", found) == f"squad_em: {sentence}."
 
 
+def test_the_passages_are_counted_over_all_questions_and_reasons_are_shown():
+    kinds = {"source": 4.0, "report": 1.9}
+    local = SystemPassages("local", 108, {"no answer": 2}, kinds, {}, 96, {"source": 0.25, "report": 0.75})
+    nothing = {"the sample has no contexts (the row has no context_data)": 110}
+    table = passages_table([local, SystemPassages("none", 0, nothing, {}, {}, 0, {})], "question")
+    assert table.title == "Passages by kind, over the questions with passages, whose number is in brackets"
+    assert table.rows == (
+        ("local (108 of 110)", "mean number", "4.0", "1.9"),
+        ("", "mean words", "–", "–"),
+        ("", "share of citations (96 cite)", "25.00 %", "75.00 %"),
+        ("", "2 without: no answer", "", ""),
+        ("none (0 of 110)", "110 without: the row has no context_data", "", ""),
+    )
+
+
 def test_systems_are_drawn_with_their_letters():
     rng = np.random.default_rng(0)
     runs = [
@@ -114,6 +131,10 @@ def test_systems_are_drawn_with_their_letters():
     drawn = system_groups_figure(grouped, 0)
     assert [row["label"] for row in drawn["data"]["values"]] == ["easy"] * 3
     assert vl_convert.vegalite_to_svg(drawn)
+    bare = replace(metric, systems=tuple(replace(score, interval=None) for score in metric.systems))
+    without = replace(grouped, groups=(replace(of_one, metrics=(bare,)),))
+    charts = chart, drawn, systems_figure(bare, "row"), system_groups_figure(without, 0)
+    assert ["95 % interval" in json.dumps(one) for one in charts] == [True, True, False, False]
     empty = replace(metric, systems=tuple(replace(score, mean=None) for score in metric.systems))
     with pytest.raises(ValueError, match="No system has a mean"):
         systems_figure(empty, "row")
