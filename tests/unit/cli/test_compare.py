@@ -40,12 +40,6 @@ def test_json_holds_every_number(sgi, two_runs):
     assert len(first["changed"]) == 5
 
 
-def test_piped_tables_say_over_how_many_rows_the_means_are(sgi, two_runs):
-    printed = sgi("compare", "before", "after", "--within", "topic", "-m", "squad_em", "--allow-different").out
-    assert "\nsquad_em: 40 rows with a value for each compared system\nsquad_em " in printed
-    assert "\nsquad_em by topic; rows with a value for each compared system\ntopic " in printed
-
-
 def test_a_worse_embedder_is_found(sgi, no_remote_settings):
     with as_file(files("sgi") / "data" / "halueval_qa_sample.jsonl") as sample:
         sgi("run", sample, "-m", "semantic_similarity", "--name", "minilm", "-q")
