@@ -212,7 +212,7 @@ def _metric_leaderboard(systems: Systems, block: _Block, tested: Tested, tests: 
     better = np.zeros((len(names), len(names)), dtype=np.bool_)  # the first of a pair has the better mean
     for pair, one in zip(block.pairs, differences, strict=True):
         better[pair] = one.is_significant
-    reason = next((one.no_interval for one, p in tested if p is None), "")
+    reason = _untested(differences)
     if len(names) < MIN_SYSTEMS:
         reason = f"only {names[0]} can be compared" if names else "no system has values"
     elif not reason and not better.any():
@@ -285,6 +285,15 @@ def _class_counts(classes: RowClasses, names: Sequence[str], units: Units) -> tu
             of_systems = dict(zip(names, map(dict, counts), strict=True))
             tables.append(SystemClasses(metric, tuple(in_order(metric, total)), of_systems))
     return tuple(tables)
+
+
+def _untested(pairs: Sequence[SystemDifference]) -> str:
+    """Return why the first pair without p has none, with its names if not all pairs lack p; else ""."""
+    untested = [one for one in pairs if one.adjusted_p is None]
+    if not untested:
+        return ""
+    names = "" if len(untested) == len(pairs) else f" ({untested[0].first} and {untested[0].second})"
+    return f"{untested[0].difference.no_interval}{names}"
 
 
 def _nothing_can_differ(clusters: NDArray[np.int64], unit: str, tests: int) -> str:

@@ -168,14 +168,15 @@ def _print_leaderboard(view: LeaderboardView, *, pairs: bool, percent: bool, as_
         print_lines([f"{len(result.systems)} systems, {result.units:,} {result.unit}s", ""])
         findings = leaderboard_findings(result, percent=percent)
         print_lines([*(one_line(finding, longest=_LONGEST) for finding in findings), ""])
-        print_tables(leaderboard_tables(result, percent=percent))
-        print_tables(system_class_tables(result))
-        print_tables([passages_table(view.passages)])
-        if pairs:
-            print_tables(difference_tables(result, percent=percent))
-        print_tables(system_group_tables(result, percent=percent))
-        if view.pareto is not None:
-            print_tables([pareto_table(view.pareto, percent=percent)])
+        tables = [
+            *leaderboard_tables(result, percent=percent),
+            *system_class_tables(result),
+            passages_table(view.passages, result.unit),
+            *(difference_tables(result, percent=percent) if pairs else ()),
+            *system_group_tables(result, percent=percent),
+            *(() if view.pareto is None else [pareto_table(view.pareto, percent=percent)]),
+        ]
+        print_tables(tables, headings=True)
     print_notes(view.notes)
 
 

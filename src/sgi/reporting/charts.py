@@ -27,6 +27,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 """Colours of series, in this order."""
 GREY = "#888888"
 """Colour of chance level, of expected values, and of unknown values."""
+INTERVAL = "; 95 % interval"
+"""Text for `dot_chart` that names the level of its intervals."""
 LABEL_COLOURS = {"label 1": COLOURS[0], "label 0": COLOURS[1], "no label": GREY, "all rows": COLOURS[0]}
 _DASHES = ([1, 0], [6, 3], [2, 2])
 Chart = dict[str, Any]
@@ -69,16 +71,20 @@ def dot_chart(
     *,
     title: str,
     axis: str,
+    interval: str = "",
     chance: float | None = None,
     domain: tuple[float, float] | None = None,
     colours: Mapping[str, str] | None = None,
 ) -> Chart:
     """Draw values with their intervals: one line per label, one colour per series.
 
-    ``chance`` is the position of a dashed line, such as AUROC 0.5. ``colours`` maps series to colours.
+    ``interval`` follows ``axis`` in the title of the axis if an interval is drawn. ``chance`` is the position
+    of a dashed line, such as AUROC 0.5. ``colours`` maps series to colours.
     """
     all_dots = list(dots)
     rows = [_row(dot) for dot in all_dots]
+    has_intervals = any("low" in row for row in rows)
+    axis += interval if has_intervals else ""
     labels, series = (
         list(dict.fromkeys(d.label for d in all_dots)),
         list(dict.fromkeys(d.series for d in all_dots)),
@@ -92,7 +98,7 @@ def dot_chart(
     if grouped:
         shared["yOffset"] = nominal("series", sort=series)
     layers: list[Chart] = [] if chance is None else [_rule(chance, scale)]
-    if any("low" in row for row in rows):  # Vega warns about an empty layer
+    if has_intervals:  # Vega warns about an empty layer
         ends = {"x": quantitative("low", title=axis, scale=scale), "x2": {"field": "high"}}
         rule = {"type": "rule", "strokeWidth": 2}
         layers.append(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from sgi.reporting.charts import (
     COLOURS,
     GREY,
+    INTERVAL,
     LABEL_COLOURS,
     Dot,
     curve_chart,
@@ -107,7 +108,8 @@ def groups_figure(part: GroupTable, metric: str) -> Chart:
     chart = dot_chart(
         [_mean_dot(name, summary) for name, summary in means],
         title=f"{named} by {by}{more}",
-        axis=f"mean of {named}{' (a share)' if share else ''}, 95 % interval",
+        axis=f"mean of {named}{' (a share)' if share else ''}",
+        interval=INTERVAL,
         domain=(0.0, 1.0) if share else None,
     )
     return chart | {"description": describe_groups(part, metric)}
@@ -177,8 +179,8 @@ def causes_figure(diagnosis: Diagnosis) -> Chart:
     ]
     if not dots:
         raise ValueError("No row is diagnosed.")
-    axis = f"share of {diagnosis.diagnosed:,} diagnosed rows, 95 % interval"
-    chart = dot_chart(dots, title="Causes", axis=axis, domain=(0.0, 1.0))
+    axis = f"share of {diagnosis.diagnosed:,} diagnosed rows"
+    chart = dot_chart(dots, title="Causes", axis=axis, interval=INTERVAL, domain=(0.0, 1.0))
     bars = {
         "mark": {"type": "bar", "opacity": 0.3, "height": {"band": 0.7}},
         "encoding": chart["layer"][-1]["encoding"],
@@ -199,8 +201,8 @@ def comparison_figure(comparison: Comparison, *, base: str = "", new: str = "") 
         raise ValueError("No metric of the two runs has a difference.")
     base, new = base or comparison.base, new or comparison.new
     title = f"{short(new)} − {short(base)}"
-    axis = "mean difference in the metric's own unit, 95 % interval"
-    chart = dot_chart(dots, title=title, axis=axis, chance=0.0, colours=_VERDICTS)
+    axis = "mean difference in the metric's own unit"
+    chart = dot_chart(dots, title=title, axis=axis, interval=INTERVAL, chance=0.0, colours=_VERDICTS)
     return chart | {"description": describe_comparison(comparison, base, new)}
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.reporting.charts import GREY, Dot, dot_chart, interval_ends, nominal, quantitative
+from sgi.reporting.charts import GREY, INTERVAL, Dot, dot_chart, interval_ends, nominal, quantitative
 from sgi.reporting.descriptions import describe_pareto, describe_systems, short, short_names
 from sgi.reporting.leaderboard_view import VERDICT_STYLES, better_end
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from sgi.analysis.leaderboard_result import Leaderboard, MetricLeaderboard
     from sgi.analysis.pareto import Pareto, ParetoMetric
     from sgi.reporting.charts import Chart
@@ -39,6 +41,7 @@ def systems_figure(metric: MetricLeaderboard, unit: str) -> Chart:
         dots,
         title=f"{short(metric.metric)}: systems and letters",
         axis=_mean_axis(metric),
+        interval=INTERVAL,
     )
     if ends:  # Vega warns about an empty layer
         letters = {
@@ -55,7 +58,7 @@ def systems_figure(metric: MetricLeaderboard, unit: str) -> Chart:
 
 
 def _mean_axis(metric: MetricLeaderboard) -> str:
-    return f"mean{' (a share)' if metric.is_share else ''}, 95 % interval; {better_end(metric)}"
+    return f"mean{' (a share)' if metric.is_share else ''}, {better_end(metric)}"
 
 
 def system_groups_figure(board: Leaderboard, place: int) -> Chart:
@@ -77,6 +80,7 @@ def system_groups_figure(board: Leaderboard, place: int) -> Chart:
         dots,
         title=f"{short(metric.metric)} by {short(board.within or '')}",
         axis=_mean_axis(metric),
+        interval=INTERVAL,
     )
     described = (f"{one.name}: {describe_systems(one.metrics[place], board.unit)}" for one in board.groups)
     return chart | {"description": " ".join(described)}
@@ -96,7 +100,7 @@ def pareto_figure(front: Pareto) -> Chart:
         for name, one in zip(names, front.systems, strict=True)
     ]
     x, y = (
-        quantitative(field, title=_axis(metric), scale={"zero": False}, axis={"tickCount": 6})
+        quantitative(field, title=_axis(metric, field, rows), scale={"zero": False}, axis={"tickCount": 6})
         for field, metric in (("cost", front.cost), ("quality", front.quality))
     )
     colour = _verdict_encoding({one.verdict for one in front.systems})
@@ -144,10 +148,10 @@ def pareto_figure(front: Pareto) -> Chart:
     }
 
 
-def _axis(metric: ParetoMetric) -> list[str]:
+def _axis(metric: ParetoMetric, field: str, rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the two lines of the title of an axis."""
     name = f"{short(metric.metric)}{' (a share)' if metric.is_share else ''}"
-    return [name, f"95 % interval; {better_end(metric)}"]
+    return [name, f"{better_end(metric)}{INTERVAL if any(f'{field}_low' in row for row in rows) else ''}"]
 
 
 def _verdict_encoding(verdicts: set[str]) -> dict[str, Any]:

@@ -44,6 +44,10 @@ VERDICT_STYLES = {
 """Style in a table, colour and shape of each verdict."""
 
 
+_MAX_REASONS = 2
+"""Number of reasons for answers without passages that a table names."""
+
+
 @dataclass(frozen=True)
 class LeaderboardOptions:
     """Options of a leaderboard.
@@ -196,7 +200,7 @@ def _differences(
             Cell(form.interval(one.difference.interval), tooltip=one.difference.no_interval),
             probability(one.difference.p),
             probability(one.adjusted_p),
-            form.difference(one.difference.smallest),
+            Cell(form.difference(one.difference.smallest), tooltip=one.difference.no_smallest),
         )
         for one in metric.differences
     )
@@ -237,22 +241,48 @@ def _class_rows(part: SystemClasses, *, total: bool = False) -> Iterator[tuple[s
         yield name, *(format_count(of_system[kind], of_system.total()) for kind in part.classes)
 
 
-def passages_table(parts: Sequence[SystemPassages]) -> Table:
-    """Return the table of the retrieved and cited passages of each system by kind."""
+def passages_table(parts: Sequence[SystemPassages], unit: str) -> Table:
+    """Return the table of the retrieved and cited passages of each system by kind.
+
+    ``unit`` is what is paired, ``row`` or ``question``: a system has at most one answer for each.
+    """
     kinds = [*dict.fromkeys(kind for part in parts for kind in part.passages)]
     rows = (
-        ("" if line else f"{part.system} ({part.rows:,} answers)", what, *cells)
+        ("" if line else f"{part.system} ({part.rows:,} of {_units(part):,})", what, *cells)
         for part in parts
         for line, (what, cells) in enumerate(_passage_rows(part, kinds))
     )
-    title = "Passages of an answer by kind; answers without passages are left out"
-    return Table(("system", "mean", *kinds), rows, title=title, left=["mean"])
+    title = f"Passages by kind, over the {unit}s with passages, whose number is in brackets"
+    return Table(("system", "by kind", *kinds), rows, title=title, left=["by kind"])
+
+
+def _units(part: SystemPassages) -> int:
+    return part.rows + sum(part.without.values())
 
 
 def _passage_rows(part: SystemPassages, kinds: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    yield "passages", [f"{part.passages[kind]:.1f}" if kind in part.passages else NOTHING for kind in kinds]
-    yield "words", [f"{part.words[kind]:,.0f}" if kind in part.words else NOTHING for kind in kinds]
-    yield f"cited ({part.citing:,})", [format_scaled(part.cited.get(kind), is_share=True) for kind in kinds]
+    if part.rows:
+        means = [f"{part.passages[kind]:.1f}" if kind in part.passages else NOTHING for kind in kinds]
+        words = [f"{part.words[kind]:,.0f}" if kind in part.words else NOTHING for kind in kinds]
+        shares = [format_scaled(part.cited.get(kind), is_share=True) for kind in kinds]
+        yield "mean number", means
+        yield "mean words", words
+        yield f"share of citations ({part.citing:,} cite)", shares
+    reasons = Counter(part.without).most_common()
+    for reason, count in reasons[:_MAX_REASONS]:
+        yield f"{count:,} without: {_short_reason(reason)}", [""] * len(kinds)
+    if rest := sum(count for _, count in reasons[_MAX_REASONS:]):
+        yield f"{rest:,} without: other reasons", [""] * len(kinds)
+
+
+def _short_reason(reason: str) -> str:
+    """Return what a reader says about an absent field, without the name of the field.
+
+    >>> _short_reason("the sample has no contexts (the row has no context_data)")
+    'the row has no context_data'
+    """
+    _, bracket, inner = reason.removesuffix(")").partition(" (")
+    return inner if bracket and reason.endswith(")") else reason
 
 
 def system_group_tables(board: Leaderboard, *, percent: bool = True) -> Iterator[Table]:

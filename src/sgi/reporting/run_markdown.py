@@ -123,7 +123,9 @@ def leaderboard_markdown(view: LeaderboardView) -> str:
         [_list_lines(map(escape, leaderboard_findings(board)))],
         _section("## Leaderboard", _titled(leaderboard_tables(board))),
         _section("## Classes", _titled(system_class_tables(board))),
-        _section("## Passages", _titled([passages_table(view.passages)] if view.passages else ())),
+        _section(
+            "## Passages", _titled([passages_table(view.passages, board.unit)] if view.passages else ())
+        ),
         _section("## By group", _titled(system_group_tables(board))),
         _section("## Pareto front", _titled(() if view.pareto is None else [pareto_table(view.pareto)])),
         _section("## Pairs of systems", _titled(difference_tables(board))),

@@ -10,10 +10,10 @@ from sgi.reporting.descriptions import short
 from sgi.reporting.formatting import MetricFormat, format_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sgi.analysis.audit.audited_means import AuditedMean
-    from sgi.analysis.leaderboard_result import Leaderboard, MetricLeaderboard
+    from sgi.analysis.leaderboard_result import Leaderboard, MetricLeaderboard, SystemScore
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.protocols import Usage
     from sgi.reporting.views.group_view import GroupTable
@@ -28,28 +28,45 @@ _MEANS = 4
 
 
 def leaderboard_findings(board: Leaderboard, *, percent: bool = True) -> list[str]:
-    """Return a sentence for each metric: the systems ahead, and those that are significantly worse.
+    """Return a sentence for each metric with what the tests showed; see `_verdict`."""
+    return [f"{metric_label(one.metric)}: {_verdict(one, percent=percent)}." for one in board.metrics]
 
-    A system is ahead if no other one is significantly better.
+
+def _verdict(metric: MetricLeaderboard, *, percent: bool) -> str:
+    """Return which systems are significantly better, and which are not separated from them.
+
+    The winners are the first system that is significantly better than another one, and those that are
+    better than the same systems. They are "ahead" only if they are better than all the other systems.
     """
-    return [f"{metric_label(one.metric)}: {_leaders(one, percent=percent)}." for one in board.metrics]
-
-
-def _leaders(metric: MetricLeaderboard, *, percent: bool) -> str:
     form = MetricFormat.of(metric.metric, metric.is_share and percent)
-    ahead, worse = (
-        ", ".join(
-            f"{short(score.system)} {form.value(score.mean)}"
-            for score in metric.systems
-            if score.ranks is not None and (score.ranks[0] > 1) == is_behind
-        )
-        for is_behind in (False, True)
-    )
-    if not ahead:
+
+    def listed(systems: Iterable[SystemScore]) -> str:
+        return ", ".join(f"{short(one.system)} {form.value(one.mean)}" for one in systems)
+
+    compared = [score for score in metric.systems if score.ranks is not None]
+    if not compared:
         return f"not compared, {metric.no_letters or 'without a test'}"
-    if not worse:
-        return f"no significant difference between {ahead}"
-    return f"{ahead} ahead; significantly worse than another system: {worse}"
+    pairs = [(one.first, one.second) for one in metric.differences if one.is_significant]
+    if not pairs:
+        return f"no significant difference between {listed(compared)}"
+    behind = {one.system: {worse for better, worse in pairs if better == one.system} for one in compared}
+    of_first, beaten = next(filter(None, behind.values())), {worse for _, worse in pairs}
+    winners = [one for one in compared if behind[one.system] == of_first and one.system not in beaten]
+    losers = [one for one in compared if one.system in of_first]
+    others = [one for one in compared if one not in winners and one not in losers]
+    if not others:
+        return f"{listed(winners)} ahead; significantly worse than another system: {listed(losers)}"
+    apart = "either" if len(winners) == 1 == len(losers) else "any of them"
+    if {one.system for one in others} & {name for pair in pairs for name in pair}:
+        apart = " and ".join(short(one.system) for one in winners)
+    return (
+        f"{listed(winners)} {_be(winners)} significantly better than {listed(losers)};"
+        f" {listed(others)} {_be(others)} not separated from {apart}"
+    )
+
+
+def _be(systems: Sequence[SystemScore]) -> str:
+    return "is" if len(systems) == 1 else "are"
 
 
 def metrics_finding(metrics: Sequence[MetricSummary]) -> str:

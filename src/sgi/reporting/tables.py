@@ -331,7 +331,7 @@ def _differences(comparison: Comparison, shares: Collection[str]) -> Table:
             Cell(form.interval(paired.interval), tooltip=paired.no_interval),
             probability(paired.p),
             probability(metric.adjusted_p),
-            form.difference(paired.smallest),
+            Cell(form.difference(paired.smallest), tooltip=paired.no_smallest),
             f"{paired.pairs:,}",
             Cell(metric.verdict, css=f"verdict {metric.verdict.replace(' ', '-')}"),
         )

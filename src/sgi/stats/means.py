@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -117,7 +117,7 @@ def mean_intervals(
     sizes: Floats = np.bincount(codes, weights=mass).astype(np.float64, copy=False)
     count = effective_clusters(sizes) if (mass != 1).any() else len(sizes)
     if not (scale.is_bounded and np.isin(column, (scale.low, scale.high)).all()):
-        return clustered_intervals(sums, sizes, scale, count)
+        return clustered_intervals(sums, sizes, scale, count, rows=column)
     if count < (_MIN_SHARE_CLUSTERS if count == len(column) else MIN_CLUSTERS):
         return too_few_clusters(count)
     rows = effective_clusters(mass)
@@ -146,18 +146,24 @@ def row_weights(weights: ArrayLike | None, n: int) -> Floats:
 
 
 def clustered_intervals(
-    sums: Floats, sizes: Floats, scale: ValueRange, count: float | None = None
+    sums: Floats,
+    sizes: Floats,
+    scale: ValueRange,
+    count: float | None = None,
+    *,
+    rows: Floats,
+    what: Literal["value", "difference"] = "value",
 ) -> Callable[[float], Interval] | NoInterval:
     """Return the function from the level to the interval of a mean, from the sums and sizes of clusters.
 
     Both have the shape (G,); see `mean_interval`. ``count`` is the effective number of clusters, None for G.
-    A level costs O(1).
+    A level costs O(1). A reason why there is no interval calls the ``rows``, shape (n,), ``what``.
     """
     count = len(sums) if count is None else count
     if count < MIN_CLUSTERS:
         return too_few_clusters(count)
     if not scale.is_bounded:
-        reason = _unknown_spread(count, clusters_that_differ(sums / sizes, scale))
+        reason = _unknown_spread(count, sums / sizes, rows, what)
         return NoInterval(reason) if reason else _skew_corrected(sums, sizes, count)
     made = _rare_or_unseen(sums, sizes, scale, count) or _skew_corrected(sums, sizes, count)
     if count < _MIN_EFFECTIVE_SHARE * len(sums):
@@ -171,12 +177,16 @@ def _wider(first: Callable[[float], Interval], second: Callable[[float], Interva
     return Interval(low, high, level, "few heavy clusters")
 
 
-def _unknown_spread(count: float, different: int) -> str:
+def _unknown_spread(count: float, means: Floats, rows: Floats, what: str) -> str:
     """Return the reason why the mean of an unbounded metric has no interval; empty if it has one."""
+    scale = ValueRange.of(None, None)
+    different = clusters_that_differ(means, scale)
     if not different:
-        return "all values are equal, and the metric's scale has no known ends"
+        is_varied = clusters_that_differ(rows, scale)
+        equal = f"all clusters have the same mean {what}" if is_varied else f"all {what}s are equal"
+        return f"{equal}, and the metric's scale has no known ends"
     if different < min(MIN_DIFFERENT_CLUSTERS, count / 2):
-        rare = f"only {different} of {shown_count(count)} clusters differ from the others"
+        rare = f"only {different} of {shown_count(count)} clusters have another mean {what} than the rest"
         return f"{rare}, and the metric's scale has no known ends"
     if count < MIN_CLUSTERS_UNBOUNDED:
         few = too_few_clusters(count, MIN_CLUSTERS_UNBOUNDED).reason

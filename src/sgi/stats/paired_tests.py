@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _MIN_CHI_SQUARED_PAIRS = 25
 _MIN_LEVEL = 1e-9
+_NORMAL = "skew-corrected t"
+"""The method of intervals that have a minimum detectable difference."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class PairedDifference:
         p: two-sided p-value of no difference, below 0.05 exactly if the 95 % interval excludes 0; None
             without interval, but 1 if all differences are 0, and 0 if each side has only one value.
         smallest: minimum detectable difference at 80 % power with Holm's correction; see
-            `detectable_difference`.
+            `detectable_difference`. None for other methods than ``skew-corrected t``, or if it is wider than
+            the metric's scale.
         method: method of the interval.
         no_interval: why there is no interval; empty if there is one.
         p_below: p-value of a difference of −margin or less; None without a margin or an interval.
@@ -69,6 +72,15 @@ class PairedDifference:
     no_interval: str = ""
     p_below: float | None = None
     p_above: float | None = None
+
+    @property
+    def no_smallest(self) -> str:
+        """Why there is no minimum detectable difference; empty if there is one."""
+        if self.smallest is not None:
+            return ""
+        if self.method == _NORMAL:
+            return "no difference on the metric's scale would be found in 80 % of cases with so few clusters"
+        return self.no_interval or "too few clusters have another difference than the rest"
 
 
 def paired_differences(
@@ -124,13 +136,25 @@ def paired_differences(
         effective = effective_clusters(counts) if (pairs.weights != 1).any() else None
         one = _difference(pairs, totals, counts, scales[column], level, margin, effective)
         result.append((one, totals, counts, effective))
-    metrics = sum(one.p is not None for one, *_ in result)
+    tests = sum(one.p is not None for one, *_ in result)
     return tuple(
-        replace(one, smallest=detectable_difference(totals, counts, tests=metrics, count=effective))
-        if one.method == "skew-corrected t"
-        else one
-        for one, totals, counts, effective in result
+        _with_smallest(one, scale, totals, counts, effective, tests)
+        for (one, totals, counts, effective), scale in zip(result, scales, strict=True)
     )
+
+
+def _with_smallest(
+    one: PairedDifference,
+    scale: ValueRange,
+    sums: Floats,
+    sizes: Floats,
+    effective: float | None,
+    tests: int,
+) -> PairedDifference:
+    if one.method != _NORMAL:
+        return one
+    smallest = detectable_difference(sums, sizes, tests=tests, count=effective)
+    return replace(one, smallest=None if smallest is None or smallest > scale.high else smallest)
 
 
 def ratio_difference(result: PairedDifference) -> PairedDifference:
@@ -247,6 +271,8 @@ def _p_of_margins(
 
 
 def _is_certain(before: NDArray[np.float64], after: NDArray[np.float64], clusters: int) -> bool:
+    # Equal differences of values that vary may be chance: differences of +1 or −1 with the same probability
+    # are equal in all of 5 clusters in 6 % of cases.
     constant = clusters >= MIN_CLUSTERS and np.ptp(before) == 0 == np.ptp(after)
     return bool(constant and before[0] != after[0])
 
@@ -258,7 +284,7 @@ def _intervals(
 
     ``effective`` is the effective number of clusters of weighted pairs.
     """
-    made = clustered_intervals(sums, sizes, scale, effective)
+    made = clustered_intervals(sums, sizes, scale, effective, rows=gaps, what="difference")
     if not scale.contains(gaps) and len(sums) >= MIN_CLUSTERS:
         return NoInterval(f"a difference exceeds the width of the metric's scale, {scale.high:g}")
     count = len(sums) if effective is None else effective

@@ -395,3 +395,16 @@ def test_one_latency_in_each_row_of_a_system_is_a_certain_difference():
     result = constants(100, 200, 200, questions=9, high=None)
     assert [score.letters for score in result.metrics[0].systems] == ["a", "a", "b"]
     assert any("certain" in note for note in result.notes)
+
+
+def test_the_reason_for_no_letters_names_the_pair_that_has_no_test():
+    latency = 200 + np.arange(40) * 7 % 50
+    runs = [
+        run(column("made", latency + more, high=None, higher_is_better=False), name=name)
+        for name, more in (("x", 0), ("y", 100), ("z", 100))
+    ]
+    (metric,) = leaderboard(systems_of_runs(runs)).metrics
+    reason = "all differences are equal, and the metric's scale has no known ends"
+    assert metric.no_letters == f"{reason} (x and y)"
+    (metric,) = leaderboard(systems_of_runs(runs[:2])).metrics
+    assert metric.no_letters == reason

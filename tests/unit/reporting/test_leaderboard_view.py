@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +14,11 @@ from sgi.analysis.amounts import format_amount
 from sgi.analysis.leaderboard import leaderboard
 from sgi.analysis.leaderboard_result import SystemGroup
 from sgi.analysis.pareto import pareto
+from sgi.analysis.passage_kinds import SystemPassages
 from sgi.analysis.systems import systems_of_runs
 from sgi.reporting.leaderboard_figures import pareto_figure, system_groups_figure, systems_figure
-from sgi.reporting.leaderboard_view import difference_tables, leaderboard_tables, pareto_table
+from sgi.reporting.leaderboard_view import difference_tables, leaderboard_tables, pareto_table, passages_table
+from sgi.reporting.section_findings import leaderboard_findings
 from support.scored_runs import column, run
 
 HOSTILE = 'a.b["c\'d"](x=1) </script><img src=x onerror=alert(1)> \x00\x1b\u202e'
@@ -59,6 +63,54 @@ def test_three_systems_have_ranks_and_two_have_none():
     assert all("rank" not in table.columns for table in leaderboard_tables(board()))
 
 
+def right(*numbers):
+    """The values of 40 questions, of which these are answered right."""
+    values = np.zeros(40)
+    values[list(numbers)] = 1
+    return column("squad_em", values)
+
+
+@pytest.mark.parametrize(
+    ("better", "sentence"),
+    [
+        ("", "no significant difference between A, B, C, D"),
+        ("AC AD BC BD", "A, B ahead; significantly worse than another system: C, D"),
+        ("AD", "A is significantly better than D; B, C are not separated from either"),
+        ("BD", "B is significantly better than D; A, C are not separated from either"),
+        ("AD BD", "A, B are significantly better than D; C is not separated from any of them"),
+        # B is better than C, so that "from either" would be wrong.
+        ("AD BC BD CD", "A is significantly better than D; B, C are not separated from A"),
+    ],
+)
+def test_the_finding_says_what_the_tests_of_the_first_system_showed(better, sentence):
+    runs = [run(right(*range(36 - 4 * place)), name=name) for place, name in enumerate("ABCD")]
+    (metric,) = leaderboard(systems_of_runs(runs)).metrics
+    assert [one.system for one in metric.systems] == [*"ABCD"]
+    differences = [
+        replace(one, adjusted_p=0.01 if f"{one.first}{one.second}" in better.split() else 0.5)
+        for one in metric.differences
+    ]
+    systems = [replace(one, ranks=(1, 4)) for one in metric.systems]
+    changed = replace(metric, differences=tuple(differences), systems=tuple(systems))
+    (found,) = leaderboard_findings(replace(board(), metrics=(changed,)), percent=False)
+    assert re.sub(r" 0\.\d{4}", "", found) == f"squad_em: {sentence}."
+
+
+def test_the_passages_are_counted_over_all_questions_and_reasons_are_shown():
+    kinds = {"source": 4.0, "report": 1.9}
+    local = SystemPassages("local", 108, {"no answer": 2}, kinds, {}, 96, {"source": 0.25, "report": 0.75})
+    nothing = {"the sample has no contexts (the row has no context_data)": 110}
+    table = passages_table([local, SystemPassages("none", 0, nothing, {}, {}, 0, {})], "question")
+    assert table.title == "Passages by kind, over the questions with passages, whose number is in brackets"
+    assert table.rows == (
+        ("local (108 of 110)", "mean number", "4.0", "1.9"),
+        ("", "mean words", "–", "–"),
+        ("", "share of citations (96 cite)", "25.00 %", "75.00 %"),
+        ("", "2 without: no answer", "", ""),
+        ("none (0 of 110)", "110 without: the row has no context_data", "", ""),
+    )
+
+
 def test_systems_are_drawn_with_their_letters():
     rng = np.random.default_rng(0)
     runs = [
@@ -79,6 +131,10 @@ def test_systems_are_drawn_with_their_letters():
     drawn = system_groups_figure(grouped, 0)
     assert [row["label"] for row in drawn["data"]["values"]] == ["easy"] * 3
     assert vl_convert.vegalite_to_svg(drawn)
+    bare = replace(metric, systems=tuple(replace(score, interval=None) for score in metric.systems))
+    without = replace(grouped, groups=(replace(of_one, metrics=(bare,)),))
+    charts = chart, drawn, systems_figure(bare, "row"), system_groups_figure(without, 0)
+    assert ["95 % interval" in json.dumps(one) for one in charts] == [True, True, False, False]
     empty = replace(metric, systems=tuple(replace(score, mean=None) for score in metric.systems))
     with pytest.raises(ValueError, match="No system has a mean"):
         systems_figure(empty, "row")

@@ -139,9 +139,14 @@ def test_rounding_does_not_make_a_value_rare():
 
 def test_rare_values_of_a_scale_without_ends_have_no_interval():
     made = mean_interval([0.0] * 97 + [1.0, 2.0, 3.0])
-    assert made == NoInterval(
-        "only 3 of 100 clusters differ from the others, and the metric's scale has no known ends"
-    )
+    few = "only 3 of 100 clusters have another mean value than the rest"
+    assert made == NoInterval(f"{few}, and the metric's scale has no known ends")
+
+
+def test_values_that_vary_alike_in_each_cluster_are_not_called_equal():
+    varied, clusters = np.tile([0.1, 0.2, 0.3], 40), np.repeat(np.arange(40), 3)
+    assert mean_interval(varied, clusters).reason.startswith("all clusters have the same mean value, ")
+    assert mean_interval([0.2] * 120, clusters).reason.startswith("all values are equal, ")
 
 
 def test_a_scale_without_ends_needs_more_clusters():

@@ -42,6 +42,14 @@ def test_columns_are_compared_as_if_alone_but_for_what_is_detectable():
         assert replace(found, smallest=None) == replace(alone, smallest=None)
 
 
+def test_no_difference_that_exceeds_the_scale_is_called_detectable():
+    gaps = np.array([0.9, -0.9, 0.3, -0.6, 0.8, -0.7])
+    few, many = (paired_differences(np.zeros(n), np.resize(gaps, n), ranges=[1.0])[0] for n in (6, 60))
+    assert (few.method, few.smallest) == ("skew-corrected t", None)
+    assert few.no_smallest.startswith("no difference on the metric's scale would be found")
+    assert (many.smallest < 1, many.no_smallest) == (True, "")
+
+
 def test_a_run_beside_itself_differs_in_nothing():
     values = np.random.default_rng(3).random((50, 4))
     made = paired_differences(values, values, np.arange(50) // 2, ranges=[1.0, 100.0, 1.0, None])
