@@ -9,11 +9,10 @@ import numpy as np
 
 from sgi.engine.run import Run
 from sgi.kernel.metric_column import STATUSES, MetricColumn
+from sgi.kernel.sample import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from sgi.kernel.sample import Sample
 
 OK, FAILED = 0, len(STATUSES) - 1
 
@@ -67,3 +66,23 @@ def run_of(samples: Sequence[Sample], *columns: MetricColumn) -> Run:
         clusters,
         samples=samples,
     )
+
+
+def with_systems(
+    names: Sequence[str],
+    *columns: MetricColumn,
+    questions: Sequence[str] | None = None,
+    **metadata: Sequence[Any],
+) -> Run:
+    """A run whose rows name their system in the column ``model``."""
+    n = len(names)
+    questions = questions or [f"q{place}" for place in range(n)]
+    samples = [
+        Sample(
+            id=str(place),
+            question=questions[place],
+            metadata={"model": names[place]} | {key: values[place] for key, values in metadata.items()},
+        )
+        for place in range(n)
+    ]
+    return run_of(samples, *columns)
