@@ -80,7 +80,8 @@ def language_name(code: str, text: str, *, at_least: float) -> str:
     It is "another language" if the name is not known, or if its probability is below ``at_least``. Varieties
     count as the language that they are part of: a few Chinese characters can look like Wu.
 
-    >>> [language_name("wuu", "长城全长21196公里。", at_least=0.9), language_name("bg", "Минск", at_least=0.9)]
+    >>> texts = {"wuu": "长城全长21196公里。", "bg": "Минск"}
+    >>> [language_name(code, text, at_least=0.9) for code, text in texts.items()]
     ['Chinese', 'another language']
     """
     name = _name(code)

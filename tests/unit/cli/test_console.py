@@ -80,7 +80,9 @@ def test_long_texts_in_the_first_column_wrap_and_counts_are_not_cut(capsys, monk
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("NO_COLOR", "1")
-    reasons = {f"the sample has no {name}; {'the run has no such metric; ' * 12}end": "1,234" for name in "abc"}
+    reasons = {
+        f"the sample has no {name}; {'the run has no such metric; ' * 12}end": "1,234" for name in "abc"
+    }
     print_tables([Table(("because", "rows"), reasons.items())])
     lines = [re.sub(r"\x1b\[\d*m", "", line) for line in capsys.readouterr().out.splitlines()]
     assert max(map(len, lines)) <= columns

@@ -83,7 +83,9 @@ def test_a_share_of_words_says_what_it_leaves_out_and_only_then():
     references = ["Stoker of Ireland wrote Dracula.", "Stoker"]
     rows = [row | {"id": str(n), "reference": text} for n, text in enumerate(references)]
     some, all_words = (found.because for found in sgi.diagnose(sgi.evaluate(rows, "refusal")).rows)
-    assert some.endswith("states 0 % of the content words of the reference. Words of the question do not count.")
+    assert some.endswith(
+        "states 0 % of the content words of the reference. Words of the question do not count."
+    )
     assert all_words.endswith("states 0 % of the content words of the reference.")
 
 
