@@ -248,10 +248,10 @@ def print_tables(tables: Iterable[Table], *, headings: bool = False, only_styled
     drawn = [_draw(table, window, styled=styled) for table in filled]
     width = max((width for _, width in drawn), default=0)
     output = Output(highlight=False, width=max(window.width, width))
-    for table, (rich_table, _) in zip(filled, drawn, strict=True):
+    for table, (rich_table, needed) in zip(filled, drawn, strict=True):
         if table.title and (headings or styled):
             output.print(Text(one_line(table.title, longest=400), style=HEADING if styled else ""))
-        output.print(rich_table)
+        output.print(rich_table, width=max(window.width, needed))
         output.print()
 
 
@@ -264,7 +264,9 @@ def _draw(table: Table, window: Console, *, styled: bool) -> tuple[RichTable, in
     for bars in (True, False) if styled else (False,):
         drawn = table.terminal(wrap=is_terminal, styled=styled, bars=bars)
         size = measured.measure(drawn)
-        width = size.minimum if is_terminal else size.maximum
+        # rich may make columns that wrap a character too wide, and would cut the last column.
+        spare = sum(not column.no_wrap for column in drawn.columns)
+        width = size.minimum + spare if is_terminal else size.maximum
         if width <= window.width:
             break
     return drawn, width

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 _MAX_CELL = 400  # characters in a terminal
-_LONG_TEXT, _MIN_WRAPPED = 40, 24  # a column with a text this long may wrap; its least width
+_LONG_TEXT, _LONG_NAME = 40, 60  # a column with a longer text may wrap, the first one with a longer name
+_MIN_WRAPPED = 13  # its least width
 
 
 class Cell(str):
@@ -93,13 +94,14 @@ class Table:
         table = RichTable(box=None, pad_edge=False)
         barred = [bars and any(_share(row[place]) is not None for row in self.rows) for place in self._places]
         for place, (name, words) in enumerate(zip(self.columns, self._words, strict=True)):
-            widest = max(cell_len(one_line(text)) for text in (name, *(row[place] for row in self.rows)))
-            wraps = wrap and words and place > 0 and widest > _LONG_TEXT
+            texts = (one_line(text, longest=_MAX_CELL) for text in (name, *(row[place] for row in self.rows)))
+            widest = max(map(cell_len, texts))
+            wraps = wrap and words and widest > (_LONG_TEXT if place else _LONG_NAME)
             table.add_column(
                 Text(one_line(name)),
                 justify="left" if words else "right",
                 no_wrap=not wraps,
-                min_width=_MIN_WRAPPED if wraps else min(widest, _MAX_CELL),
+                min_width=_MIN_WRAPPED if wraps else widest,
             )
             if barred[place]:
                 table.add_column()

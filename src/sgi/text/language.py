@@ -23,6 +23,9 @@ LANGUAGE_NAMES: Mapping[str, str] = {
 }  # fmt: skip
 """English names of languages by their code (ISO 639-1)."""
 
+_VARIETIES = {"wuu": "zh", "yue": "zh", "ary": "ar", "arz": "ar"}
+"""Languages that ISO 639-3 lists as part of another one: Wu and Yue Chinese, Moroccan and Egyptian Arabic."""
+
 _SAMPLE = 500  # characters
 _LIKELY = 0.5
 _UNLIKELY = 0.1
@@ -69,6 +72,26 @@ def other_language(text: str, known: Collection[str]) -> str:
     rest = sum(share for one, share in ranked if one in known)
     sure = code in LANGUAGE_NAMES and probability >= _LIKELY and rest < _UNLIKELY
     return str(code) if sure else ""
+
+
+def language_name(code: str, text: str, *, at_least: float) -> str:
+    """Return the English name of the language of a text that was identified as ``code``.
+
+    It is "another language" if the name is not known, or if its probability is below ``at_least``. Varieties
+    count as the language that they are part of: a few Chinese characters can look like Wu.
+
+    >>> texts = {"wuu": "长城全长21196公里。", "bg": "Минск"}
+    >>> [language_name(code, text, at_least=0.9) for code, text in texts.items()]
+    ['Chinese', 'another language']
+    """
+    name = _name(code)
+    ranked = _identifier().rank(text) if name else ()
+    probability = sum(share for one, share in ranked if _name(one) == name)
+    return name if name and probability >= at_least else "another language"
+
+
+def _name(code: str) -> str:
+    return LANGUAGE_NAMES.get(_VARIETIES.get(code, code), "")
 
 
 def most_probable_language(text: str) -> tuple[str, float]:

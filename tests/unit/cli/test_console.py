@@ -7,10 +7,11 @@ import re
 import pytest
 
 from sgi.cli import console
-from sgi.cli.console import complain, plain, print_summary, progress
+from sgi.cli.console import complain, plain, print_summary, print_tables, progress
 from sgi.engine.evaluate import evaluate
 from sgi.engine.progress import Advanced, Embedded, Finished, Started
 from sgi.kernel.errors import UsageError
+from sgi.reporting.table import Table
 from sgi.testing.fakes import HashEmbedder
 
 ROWS = [
@@ -72,6 +73,21 @@ def test_nothing_is_cut_however_narrow_the_window(shown, columns):
     assert [line[0] for line in lines[1:3]] == ["theta_rq", "sgi(sentences=false)"]
     assert page.splitlines()[-1].startswith("sgi:1|emb:hash@")
     assert "12 / 12" in page
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_long_texts_in_the_first_column_wrap_and_counts_are_not_cut(capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    reasons = {
+        f"the sample has no {name}; {'the run has no such metric; ' * 12}end": "1,234" for name in "abc"
+    }
+    print_tables([Table(("because", "rows"), reasons.items())])
+    lines = [re.sub(r"\x1b\[\d*m", "", line) for line in capsys.readouterr().out.splitlines()]
+    assert max(map(len, lines)) <= columns
+    assert sum(line.rstrip().endswith(" 1,234") for line in lines) == len(reasons)
+    assert " ".join(" ".join(lines).split()).count("such metric; end") == len(reasons)
 
 
 def heard(monkeypatch, capsys, seconds):

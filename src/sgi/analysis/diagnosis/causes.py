@@ -34,11 +34,11 @@ SHARES_ARE = "shares count what the rules call them, and intervals do not includ
 TITLES: dict[Cause, str] = {
     "retrieval_miss": "The retriever did not find a passage with the answer.",
     "passage_ranked_low": "The passage with the answer was retrieved, but its rank is low.",
-    "ignored_context": "The passages have the answer, but the response states something else.",
+    "ignored_context": "The passages may have the answer, but the response states something else.",
     "unsupported_claim": "A part of the response may be unsupported: read it.",
     "contradicted_fact": "A passage or the reference has another number, date or name than the response.",
     "wrong_citation": "A cited passage may not support its statement, or does not exist.",
-    "needless_refusal": "The response refuses, although the passages have the answer.",
+    "needless_refusal": "The response refuses, although the data has the answer.",
     "answered_unanswerable": "The response answers a question that the data cannot answer.",
     "incomplete_answer": "The response lacks a part of the reference.",
     "off_topic": "The response may be about something else than the question.",
@@ -90,8 +90,10 @@ class Rule:
     when: tuple[Condition, ...]
 
     def sentence(self, signals: Mapping[str, Signal]) -> str:
-        """Return the sentence with the values of the signals."""
-        return PLACEHOLDER.sub(lambda match: signals[match[1]].text, self.because)
+        """Return the sentence with the values of the signals, and what the shares in it leave out."""
+        sentence = PLACEHOLDER.sub(lambda match: signals[match[1]].text, self.because)
+        notes = dict.fromkeys(signals[name].note for name in self.quoted)
+        return " ".join((sentence, *filter(None, notes)))
 
     @property
     def signals(self) -> tuple[str, ...]:

@@ -124,7 +124,8 @@ class DecisionTable:
                 unknown = (at.signal for at, each in zip(rule.when, met, strict=True) if each is None)
                 lacking |= dict.fromkeys(signals[name].reason or f"{name} is unknown" for name in unknown)
         if lacking:
-            return Decision(None, "; ".join(lacking))
+            parts = "; ".join(lacking).split("; ")  # reasons share parts, such as the languages of a metric
+            return Decision(None, "; ".join(dict.fromkeys(parts)))
         return Decision(None, "no rule of the table fits this row")
 
 

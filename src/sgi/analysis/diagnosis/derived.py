@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from sgi.kernel.metric import AnyMetric, MetricSpec
+from sgi.kernel.metric import AnyMetric, MetricSpec, Status
 from sgi.kernel.sample import CONTEXTS, QUESTION, REFERENCE, RESPONSE, Batch, Sample
 from sgi.metrics.wrapper import MetricWrapper
 
@@ -29,9 +29,21 @@ def _question_as_reference(sample: Sample) -> Sample:
     return Sample(id=sample.id, response=sample.response, reference=sample.question)
 
 
-_CHANGES: dict[str, tuple[Callable[[Sample], Sample], Fields]] = {
-    "reference_as_response": (_reference_as_response, CONTEXTS | REFERENCE),
-    "question_as_reference": (_question_as_reference, RESPONSE | QUESTION),
+class _Change(NamedTuple):
+    apply: Callable[[Sample], Sample]
+    needs: Fields
+    replaced: str
+    """The text that is replaced, as the reasons of the metric call it."""
+    by: str
+
+
+_CHANGES = {
+    "reference_as_response": _Change(
+        _reference_as_response, CONTEXTS | REFERENCE, "the response", "the reference"
+    ),
+    "question_as_reference": _Change(
+        _question_as_reference, RESPONSE | QUESTION, "the reference", "the question"
+    ),
 }
 
 
@@ -47,7 +59,7 @@ class DerivedMetric(MetricWrapper):
     spec: ClassVar = MetricSpec("derived", 1, needs=frozenset())
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "spec", replace(self.metric.spec, needs=_CHANGES[self.change][1]))
+        object.__setattr__(self, "spec", replace(self.metric.spec, needs=_CHANGES[self.change].needs))
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -61,12 +73,16 @@ class DerivedMetric(MetricWrapper):
 
     def prepare(self, rows: Any, /) -> Any:
         """Change the rows, and prepare them for the metric."""
-        change, _ = _CHANGES[self.change]
-        return super().prepare(rows.compute_once(_changed, change))
+        return super().prepare(rows.compute_once(_changed, _CHANGES[self.change].apply))
 
     def convert(self, scores: Scores, _batch: Batch) -> Scores:
-        """Return the scores unchanged."""
-        return scores
+        """Return the scores with reasons that name the texts of the row, not those of the changed row."""
+        _, _, replaced, by = _CHANGES[self.change]
+        reasons = (
+            reason.replace(replaced, by) if status == Status.UNDEFINED else reason
+            for reason, status in zip(scores.reasons, scores.status.tolist(), strict=True)
+        )
+        return replace(scores, reasons=tuple(reasons))
 
 
 def _changed(batch: Batch, change: Callable[[Sample], Sample]) -> Batch:

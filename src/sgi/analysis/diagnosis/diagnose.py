@@ -107,8 +107,11 @@ class Doubt(NamedTuple):
     spans: tuple[Span, ...] = ()
 
 
-def find_doubt(signals: Mapping[str, Signal]) -> Doubt | None:
-    """Return the strongest reason to read a row; None if none of its signals is known."""
+def find_doubt(signals: Mapping[str, Signal], *, has_passages: bool) -> Doubt | None:
+    """Return the strongest reason to read a row; None if none of its signals is known.
+
+    A refusal is a reason only if there are passages, which may have the answer.
+    """
     known = {name: signals[name] for name in SIGNALS_OF_DOUBT if name in signals}
     for name, value, finding in (
         ("invalid_citations", 1.0, "a citation names a passage that does not exist"),
@@ -116,7 +119,7 @@ def find_doubt(signals: Mapping[str, Signal]) -> Doubt | None:
         ("wrong_citations", _WRONG_CITATION, "a cited passage may not support its statement: read it"),
         ("refusal", _REFUSAL, "the response refuses; the passages may have the answer"),
     ):
-        if name in known and known[name].value:
+        if name in known and known[name].value and (has_passages or name != "refusal"):
             return Doubt(value, finding, known[name].spans)
     grounding = known.get("grounding")
     if grounding is None or grounding.value is None:
@@ -247,7 +250,7 @@ def diagnose_row(table: DecisionTable, sample: Sample, scores: Mapping[str, Scor
     decision = table.decide(signals)
     rule = decision.rule
     if rule is None:
-        return _without_cause(sample.id, decision.reason, signals)
+        return _without_cause(sample, decision.reason, signals)
     names = tuple(dict.fromkeys((*rule.signals, *rule.quoted)))
     return RowDiagnosis(
         id=sample.id,
@@ -259,15 +262,17 @@ def diagnose_row(table: DecisionTable, sample: Sample, scores: Mapping[str, Scor
     )
 
 
-def _without_cause(row_id: str, reason: str, signals: Mapping[str, Signal]) -> RowDiagnosis:
+def _without_cause(sample: Sample, reason: str, signals: Mapping[str, Signal]) -> RowDiagnosis:
     """Return a row without a cause, with what was found in it."""
-    doubt = find_doubt(signals)
+    # Passages without texts have ids.
+    has_passages = any(map(str.strip, sample.contexts)) if sample.contexts else bool(sample.context_ids)
+    doubt = find_doubt(signals, has_passages=has_passages)
     if doubt is None:
-        return RowDiagnosis(row_id, None, reason)
+        return RowDiagnosis(sample.id, None, reason)
     reference_data = signals.get("reference_data")
     if reference_data is not None and reference_data.value is None:
         reason = reference_data.reason
-    return RowDiagnosis(row_id, None, reason, spans=doubt.spans, doubt=doubt.value, finding=doubt.finding)
+    return RowDiagnosis(sample.id, None, reason, spans=doubt.spans, doubt=doubt.value, finding=doubt.finding)
 
 
 def _about(rule: Rule, signals: Mapping[str, Signal]) -> Sequence[str]:

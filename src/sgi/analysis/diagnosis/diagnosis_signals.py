@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sgi.analysis.diagnosis.derived import DerivedMetric
@@ -52,19 +52,25 @@ class Signal:
         value: a number, or true or false; None if it is unknown.
         reason: why it is unknown.
         spans: the parts of the row that it is about.
+        note: a sentence on what a share leaves out.
+        is_share: whether the value is a share, which sentences show in percent.
     """
 
     value: float | bool | None
     reason: str = ""
     spans: tuple[Span, ...] = ()
+    note: str = ""
+    is_share: bool = False
 
     @property
     def text(self) -> str:
-        """The value of the signal as text: yes, no, a number, or ``unknown``."""
+        """The value of the signal as text: yes, no, a number, a percentage, or ``unknown``."""
         if self.value is None:
-            return "unknown"
+            return "an unknown share" if self.is_share else "unknown"
         if isinstance(self.value, bool):
             return "yes" if self.value else "no"
+        if self.is_share:
+            return f"{100 * self.value:.1f}".removesuffix(".0") + " %"
         return f"{self.value:.2f}".rstrip("0").rstrip(".")
 
 
@@ -75,6 +81,7 @@ class SignalSpec:
     Attributes:
         about: one line for the documentation.
         is_yes_no: whether its value is true or false; otherwise it is a number.
+        is_share: whether it is a share, from 0 to 1.
         metric: the metric that it is read from; "" if it is read from the texts of the row.
         of_score: reads it from the score of the metric.
         of_sample: reads it from the texts of the row.
@@ -82,6 +89,7 @@ class SignalSpec:
 
     about: str
     is_yes_no: bool = False
+    is_share: bool = False
     metric: str = ""
     of_score: Callable[[Score, Sample], Signal] | None = None
     of_sample: Callable[[Sample], Signal] | None = None
@@ -219,7 +227,7 @@ def _of_share(find: Callable[[Sample], Share]) -> Callable[[Sample], Signal]:
 
     def read(sample: Sample) -> Signal:
         share = find(sample)
-        return Signal(share.value, share.reason, share.spans)
+        return Signal(share.value, share.reason, share.spans, share.note)
 
     return read
 
@@ -263,11 +271,13 @@ SIGNALS: Mapping[str, SignalSpec] = {
     ),
     "gold_recall": SignalSpec(
         "the share of the relevant passages that were retrieved (metric recall)",
+        is_share=True,
         metric="retrieval",
         of_score=_value,
     ),
     "reference_in_passages": SignalSpec(
         "the largest share of the words of the reference, without those of the question, in one passage",
+        is_share=True,
         of_sample=_of_share(reference_in_passages),
     ),
     "reference_rank": SignalSpec(
@@ -296,6 +306,7 @@ SIGNALS: Mapping[str, SignalSpec] = {
     ),
     "unsupported_share": SignalSpec(
         "the share of these sentences",
+        is_share=True,
         metric="grounding",
         of_score=lambda score, sample: _unsupported(score, sample, as_share=True),
     ),
@@ -331,10 +342,12 @@ SIGNALS: Mapping[str, SignalSpec] = {
     ),
     "reference_in_response": SignalSpec(
         "the share of the words of the reference, without those of the question, in the response",
+        is_share=True,
         of_sample=_of_share(reference_in_response),
     ),
     "completeness": SignalSpec(
         "the share of the statements of the reference that the response states (metric completeness)",
+        is_share=True,
         metric="completeness",
         of_score=_completeness,
     ),
@@ -371,7 +384,11 @@ SIGNALS: Mapping[str, SignalSpec] = {
 
 def read_signals(names: tuple[str, ...], sample: Sample, scores: Mapping[str, Score]) -> dict[str, Signal]:
     """Return the signals of a row, given the scores by the keys of `METRICS` and `STORED`."""
-    return {name: _read(SIGNALS[name], sample, scores) for name in names}
+    signals = {name: _read(SIGNALS[name], sample, scores) for name in names}
+    return {
+        name: replace(signal, is_share=True) if SIGNALS[name].is_share else signal
+        for name, signal in signals.items()
+    }
 
 
 def _read(spec: SignalSpec, sample: Sample, scores: Mapping[str, Score]) -> Signal:

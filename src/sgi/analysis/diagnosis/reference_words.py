@@ -25,14 +25,20 @@ _VERDICTS = frozenset({"yes", "no", "true", "fals"})
 
 _SHORT = 3  # content words
 
+_WITHOUT_QUESTION = "Words of the question do not count."
+
 
 class Share(NamedTuple):
-    """A share with its evidence; ``value`` is None if it is unknown, and ``reason`` says why."""
+    """A share with its evidence; ``value`` is None if it is unknown, and ``reason`` says why.
+
+    ``note`` says what the share leaves out.
+    """
 
     value: float | None
     spans: tuple[Span, ...] = ()
     reason: str = ""
     rank: int = 0
+    note: str = ""
 
 
 def reference_in_passages(sample: Sample) -> Share:
@@ -47,14 +53,14 @@ def reference_in_passages(sample: Sample) -> Share:
     if not candidates:
         return Share(None, reason="the reference has no word that a passage could state")
     if not sample.contexts:
-        return Share(0.0)
+        return Share(0.0, note=_note(sample))
     passages = [split_words(text).vocabulary for text in sample.contexts]
     shares = [
         (max(_share(words, passage) for words in candidates), -rank)
         for rank, passage in enumerate(passages, 1)
     ]
     best, rank = max(shares)
-    return Share(best, rank=-rank)
+    return Share(best, rank=-rank, note=_note(sample))
 
 
 def reference_in_response(sample: Sample) -> Share:
@@ -71,7 +77,7 @@ def reference_in_response(sample: Sample) -> Share:
         # What "yes" says is in the question, so its missing words are no evidence.
         found = " / ".join(sample.references)
         spans = (Span("yes or no", sample.response, 0, len(sample.response), found=found),)
-    return Share(_share(words, response), spans)
+    return Share(_share(words, response), spans, note=_note(sample))
 
 
 def contradictions_of_reference(sample: Sample) -> Share:
@@ -151,6 +157,13 @@ def _reference_words(sample: Sample) -> list[frozenset[str]]:
     question = split_words(sample.question).vocabulary
     content = (_content(text) for text in sample.references)
     return [words - question or words for words in content if words]
+
+
+def _note(sample: Sample) -> str:
+    """Say that words of the question do not count, if a reference has such words and others."""
+    question = split_words(sample.question).vocabulary
+    content = (_content(text) for text in sample.references)
+    return _WITHOUT_QUESTION if any(words & question and words - question for words in content) else ""
 
 
 def _content(text: str) -> frozenset[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.metrics.grounding.language_tables import CODES, ENGLISH, AnalysedText, language_named, once_per_text
 from sgi.metrics.grounding.words import split_words, word_parts
-from sgi.text.language import LANGUAGE_NAMES, has_other_letters, most_probable_language
+from sgi.text.language import LANGUAGE_NAMES, has_other_letters, language_name, most_probable_language
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +60,11 @@ class PassageLanguages:
             return Counter({ENGLISH: len(self._joined)})
         return self._sizes
 
+    def name(self, code: str) -> str:
+        """Return the name of a language of the passages, by the longest passage in it."""
+        texts = [text for text in self.texts if is_foreign(text) and _identify(text) == code]
+        return _name(code, max(texts, key=len, default=self._joined))
+
     @cached_property
     def _sizes(self) -> Counter[str]:
         sizes: Counter[str] = Counter()
@@ -94,12 +99,12 @@ def choose_language(response: str, passages: Sequence[str] | PassageLanguages) -
         return RowLanguage(ENGLISH, "")
     written = known.sizes(spoken)
     if spoken:
-        return _language_of_response(response, spoken, written)
+        return _language_of_response(response, spoken, written, known)
     code = max(written, key=lambda one: written[one])
     if code not in CODES:
-        return RowLanguage(ENGLISH, f"the passages are in {_name(code)}; {_coverage()}")
+        return RowLanguage(ENGLISH, f"the passages are in {known.name(code)}; {_coverage()}")
     if _is_english(response, code):
-        return _different(ENGLISH, written)
+        return _different(ENGLISH, code, known)
     return RowLanguage(code, "")
 
 
@@ -112,26 +117,30 @@ def _is_foreign_together(text: str) -> bool:
     return code in _OTHERS and _share(text, code) >= _PROSE and not _is_english(text, code)
 
 
-def _language_of_response(response: str, spoken: str, written: Counter[str]) -> RowLanguage:
+def _language_of_response(
+    response: str, spoken: str, written: Counter[str], passages: PassageLanguages
+) -> RowLanguage:
     known = [code for code in written if code]
     if spoken in known or (not known and spoken in CODES):
-        return RowLanguage(spoken, "") if spoken in CODES else RowLanguage(ENGLISH, _uncovered(spoken))
+        return RowLanguage(spoken, "") if spoken in CODES else _uncovered(spoken, response)
     # Short texts in close languages are confused: the passages decide.
     close = [code for code in known if code in _OTHERS and _share(response, code) >= _CLOSE]
     if close:
         return RowLanguage(max(close, key=lambda code: _share(response, code)), "")
-    return _different(spoken, written) if spoken in CODES else RowLanguage(ENGLISH, _uncovered(spoken))
+    if spoken not in CODES:
+        return _uncovered(spoken, response)
+    return _different(spoken, max(written, key=lambda one: written[one]), passages)
 
 
-def _uncovered(code: str) -> str:
-    return f"the response is in {_name(code)}; {_coverage()}"
+def _uncovered(code: str, response: str) -> RowLanguage:
+    return RowLanguage(ENGLISH, f"the response is in {_name(code, response)}; {_coverage()}")
 
 
-def _different(spoken: str, written: Counter[str]) -> RowLanguage:
-    code = max(written, key=lambda one: written[one])
+def _different(spoken: str, written: str, passages: PassageLanguages) -> RowLanguage:
     return RowLanguage(
         ENGLISH,
-        f"the response is in {_name(spoken)}, the passages in {_name(code)}; grounding needs one language",
+        f"the response is in {LANGUAGE_NAMES[spoken]}, the passages in {passages.name(written)}; "
+        "grounding needs one language",
     )
 
 
@@ -165,8 +174,8 @@ def _share(text: str, code: str) -> float:
     return sum(word in functional for word in words) / len(words) if words else 0.0
 
 
-def _name(code: str) -> str:
-    return LANGUAGE_NAMES.get(code, f"another language (code {code})")
+def _name(code: str, text: str) -> str:
+    return LANGUAGE_NAMES[code] if code in CODES else language_name(code, text, at_least=_SURE)
 
 
 def _coverage() -> str:

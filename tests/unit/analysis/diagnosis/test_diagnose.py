@@ -9,6 +9,8 @@ import pytest
 
 import sgi
 from sgi.analysis.diagnosis.causes import CAUSES
+from sgi.analysis.diagnosis.derived import DerivedMetric
+from sgi.analysis.diagnosis.diagnosis_signals import METRICS
 from sgi.analysis.diagnosis.over_runs import compare_diagnoses
 from sgi.kernel.errors import UnknownNameError, UsageError
 
@@ -69,7 +71,22 @@ def test_a_contradicted_fact_names_the_span_and_the_passage(diagnosis):
 def test_an_incomplete_answer_names_the_missing_statement_without_its_words(diagnosis):
     row = diagnosis["incomplete_answer"]
     assert [*map(str, row.spans)] == ["missing statement “It is of iron.”"]
-    assert row.because == "The response states 0.5 of the statements of the reference, and 0.67 of its words."
+    assert row.because == (
+        "The response states 50 % of the statements of the reference, and 66.7 % of its content words. "
+        "Words of the question do not count."
+    )
+
+
+def test_a_share_of_words_says_what_it_leaves_out_and_only_then():
+    question, passages = "Who wrote Dracula, Shelley or Stoker?", ["Stoker wrote Dracula in Ireland."]
+    row = {"question": question, "contexts": passages, "response": "Shelley wrote Dracula."}
+    references = ["Stoker of Ireland wrote Dracula.", "Stoker"]
+    rows = [row | {"id": str(n), "reference": text} for n, text in enumerate(references)]
+    some, all_words = (found.because for found in sgi.diagnose(sgi.evaluate(rows, "refusal")).rows)
+    assert some.endswith(
+        "states 0 % of the content words of the reference. Words of the question do not count."
+    )
+    assert all_words.endswith("states 0 % of the content words of the reference.")
 
 
 def test_yes_is_shown_beside_the_reference_instead_of_missing_words():
@@ -217,6 +234,37 @@ def test_a_response_that_states_the_reference_is_not_correct_without_passages(co
     assert found.rows[0].cause is None
     assert reason in found.rows[0].because
     assert found.coverage == 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "finding"),
+    [
+        ({}, ""),
+        ({"contexts": []}, ""),
+        ({"contexts": [" "]}, ""),
+        ({"context_ids": ["t"]}, "the response refuses; the passages may have the answer"),
+        ({"contexts": ["The bridge is red."]}, "the response refuses; the passages may have the answer"),
+    ],
+)
+def test_passages_may_have_the_answer_only_if_there_are_some(columns, finding):
+    row = {"question": TOWER["question"], "response": "I don't know.", **columns}
+    found = sgi.diagnose(sgi.evaluate([row], "refusal"))
+    assert (found.rows[0].cause, found.rows[0].finding, len(found.to_read)) == (None, finding, bool(finding))
+
+
+def test_a_language_is_that_of_the_text_that_is_named():
+    row = TOWER | {"reference": "长城全长21196公里。", "response": "The wall is long."}
+    signals = {
+        name: DerivedMetric(METRICS[metric], change)
+        for name, metric, change in (
+            ("grounding", "grounding", "reference_as_response"),
+            ("similarity", "similarity", "question_as_reference"),
+        )
+    }
+    scored = sgi.evaluate([row, row | {"question": row["reference"]}], [*signals.values()])
+    reference, question = (scored[signals[name].canonical].reasons for name in signals)
+    assert reference[0].startswith("the reference is in Chinese; grounding covers English")
+    assert question[1].endswith("of the question; use a model for its language")
 
 
 @pytest.mark.parametrize("foreign", ["response", "contexts"])

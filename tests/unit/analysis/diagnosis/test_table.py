@@ -37,6 +37,8 @@ def test_a_row_without_a_decision_has_the_reason_of_the_unknown_signals(tmp_path
     rules = table(tmp_path, RULE.replace("refusal is false", 'grounding >= 0.5", "refusal is false'))
     known, unknown = Signal(value=False), Signal(None, "the sample has no contexts")
     assert rules.decide({"refusal": known, "grounding": unknown}).reason == "the sample has no contexts"
+    both = {"refusal": Signal(None, "a; the same"), "grounding": Signal(None, "b; the same")}
+    assert rules.decide(both).reason == "b; the same; a"
     refused = rules.decide({"refusal": Signal(value=True), "grounding": unknown})
     assert refused.reason == "no rule of the table fits this row"
 
