@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -11,13 +10,13 @@ from sgi.io.files import JSON_LINES, file_rows, suffix
 from sgi.io.raw_rows import with_place
 from sgi.io.rows import read_rows
 from sgi.kernel.errors import DataError
-from sgi_traces.graphrag_answers import GraphRAGReader, names_method
+from sgi_traces.graphrag_answers import GraphRAGReader
 from sgi_traces.graphrag_contexts import read_chunks
 from sgi_traces.trace_records import required_id
 from sgi_traces.trace_use import TraceUse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from sgi.io.column_use import ReportColumns
@@ -30,22 +29,18 @@ _ANSWERS, _RETRIEVED = "_answers.", "_retrieval_results."
 _NO_ANSWERS = ("_questions_text.json", "_assertions.json")
 """Ends of the names of benchmark-qed's files without answers."""
 _MAX_FILES = 1000
-_FIRST_ROWS = 20
 
 
 def _stem(path: Path) -> str:
     return path.with_name(path.name.removesuffix(".gz")).stem
 
 
-def reader_of(path: Path, method: str | None = None, encoding: str | None = None) -> GraphRAGReader:
+def reader_of(path: Path, method: str | None = None) -> GraphRAGReader:
     """Return the reader of a file; it joins benchmark-qed's ``X_retrieval_results`` to ``X_answers``.
 
-    Rows that name no method have that of the folder or file, unless one of the first rows names its own.
     Raises DataError if the retrieval results cannot be read.
     """
-    first = (row.values for row in islice(file_rows(path, None, encoding), _FIRST_ROWS))
-    named = any(names_method(values) for values in first if isinstance(values, Mapping))
-    reader = GraphRAGReader(None if named else _stem(path) if method is None else method)
+    reader = GraphRAGReader(_stem(path) if method is None else method)
     beside = path.with_name(path.name.replace(_ANSWERS, _RETRIEVED))
     if beside == path or not beside.is_file():
         return reader
@@ -112,7 +107,7 @@ class AnswerFolder:
         """Yield the samples of the files in order; see `sgi.io.rows.read_rows` for rejected rows."""
         use, methods = TraceUse(self.title), dict[str, str]()
         for path, method in answer_files(self.path):
-            reader = replace(reader_of(path, method, self.encoding), methods=methods)
+            reader = replace(reader_of(path, method), methods=methods)
             stem = path.relative_to(self.path).as_posix()
             rows = self.rows(path, use, self.encoding, reader)
             yield from read_rows(rows, file=str(path), columns=self.columns, on_reject=on_reject, stem=stem)

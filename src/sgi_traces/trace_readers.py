@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from sgi.io.files import check_encoded, check_readable, file_rows, require_rows, suffix
@@ -15,7 +15,7 @@ from sgi.io.text_file import open_bytes
 from sgi.kernel.errors import DataError
 from sgi.kernel.input_limits import check_time
 from sgi_traces.deepeval_export import RUN_LISTS, DeepEvalReader, is_deepeval
-from sgi_traces.graphrag_answers import is_graphrag
+from sgi_traces.graphrag_answers import is_graphrag, names_method
 from sgi_traces.graphrag_folder import AnswerFolder, answer_files, reader_of
 from sgi_traces.group_spans import rows_of_spans
 from sgi_traces.langfuse_export import is_langfuse, langfuse_spans
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     """Makes rows of a record and its number, which is the id of a conversation without one."""
 
 
+_FIRST_RECORDS = 20
 _TRACE_IDS = ("traceId", "trace_id", "context.trace_id")
 _ANSWERS = {"output", "actual_output", "response"}
 """Columns of answers, in which an empty cell of CSV is an empty answer."""
@@ -174,9 +175,13 @@ def _graphrag(
 ) -> Iterator[RawRow]:
     if path.is_dir():
         for file, method in answer_files(path):
-            yield from _graphrag(file, use, encoding, reader_of(file, method, encoding))
+            yield from _graphrag(file, use, encoding, reader_of(file, method))
     else:
-        yield from _rows_of(_records(path, encoding), (reader or reader_of(path, None, encoding)).rows, use)
+        records, reader = _records(path, encoding), reader or reader_of(path)
+        first = [*islice(records, _FIRST_RECORDS)]
+        if any(names_method(one.values) for one in first if isinstance(one.values, dict)):
+            reader.method = None  # a record without a method is of none, not of the one of its file
+        yield from _rows_of(chain(first, records), reader.rows, use)
 
 
 def _graphrag_folder(path: Path, columns: Mapping[str, str] | None, encoding: str | None) -> AnswerFolder:
