@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 LANGUAGE_NAMES: Mapping[str, str] = {
     "en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese",
@@ -47,16 +47,16 @@ def has_other_letters(text: str) -> bool:
 
 
 def other_language(text: str, known: Collection[str]) -> str:
-    """Return the code (ISO 639-1) of a text's language if it is not a known one; "" if in doubt.
+    """Return the name of a text's language if it is not a known one; "" if in doubt.
 
     A text is in another language if most of its letters are not Latin and no known language has such letters,
     or if the known languages together have a low probability. A text without a word in small letters is in
-    doubt: it may be a name.
+    doubt: it may be a name. ``known`` are codes (ISO 639-1); for the name, see `language_name`.
 
     Source: the naive Bayes model of the library py3langid (Lui and Baldwin, 2012, ACL).
 
     >>> [other_language(text, ("en", "de")) for text in ("Dat weet ik niet.", "Das ist rot.", "Ada Lovelace")]
-    ['nl', '', '']
+    ['Dutch', '', '']
     """
     text = text[:_SAMPLE]
     not_latin = has_other_letters(text)
@@ -67,11 +67,9 @@ def other_language(text: str, known: Collection[str]) -> str:
     code, probability = ranked[0]
     if code in known:
         return ""
-    if not_latin:
-        return str(code)
     rest = sum(share for one, share in ranked if one in known)
     sure = code in LANGUAGE_NAMES and probability >= _LIKELY and rest < _UNLIKELY
-    return str(code) if sure else ""
+    return _name_among(ranked, code, _LIKELY) if not_latin or sure else ""
 
 
 def language_name(code: str, text: str, *, at_least: float) -> str:
@@ -84,8 +82,11 @@ def language_name(code: str, text: str, *, at_least: float) -> str:
     >>> [language_name(code, text, at_least=0.9) for code, text in texts.items()]
     ['Chinese', 'another language']
     """
+    return _name_among(_identifier().rank(text) if _name(code) else (), code, at_least)
+
+
+def _name_among(ranked: Iterable[tuple[str, float]], code: str, at_least: float) -> str:
     name = _name(code)
-    ranked = _identifier().rank(text) if name else ()
     probability = sum(share for one, share in ranked if _name(one) == name)
     return name if name and probability >= at_least else "another language"
 

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question, Scores
 from sgi.kernel.sample import RESPONSE
-from sgi.text.language import LANGUAGE_NAMES, language_name, other_language
+from sgi.text.language import LANGUAGE_NAMES, other_language
 from sgi.text.refusal_clauses import DENIALS, AnalysedResponse, Role, analyse_response, refusal_patterns
 
 if TYPE_CHECKING:
@@ -63,7 +63,6 @@ BLANK = "the response is blank"
 LANGUAGES = tuple(refusal_patterns())
 _COVERED = ", ".join(LANGUAGE_NAMES[code] for code in LANGUAGES)
 _THRESHOLD = 0.5
-_PROBABLE = 0.5  # least probability of a language that is named
 
 
 @dataclass(frozen=True)
@@ -121,11 +120,8 @@ def _reason(text: str, analysed: AnalysedResponse) -> str:
     """Return why a response has no value, or ""."""
     if not text.strip():
         return BLANK
-    code = "" if analysed.denials else other_language(text, LANGUAGES)
-    if not code:
-        return ""
-    name = language_name(code, text, at_least=_PROBABLE)
-    return f"the response is probably in {name}; refusal reads {_COVERED}"
+    name = "" if analysed.denials else other_language(text, LANGUAGES)
+    return name and f"the response is probably in {name}; refusal reads {_COVERED}"
 
 
 def _details(text: str, analysed: AnalysedResponse, probability: float) -> dict[str, JsonValue]:
