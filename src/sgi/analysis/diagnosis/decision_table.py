@@ -124,8 +124,9 @@ class DecisionTable:
                 unknown = (at.signal for at, each in zip(rule.when, met, strict=True) if each is None)
                 lacking |= dict.fromkeys(signals[name].reason or f"{name} is unknown" for name in unknown)
         if lacking:
-            parts = "; ".join(lacking).split("; ")  # reasons share parts, such as the languages of a metric
-            return Decision(None, "; ".join(dict.fromkeys(parts)))
+            # Reasons share parts, such as the languages of a metric.
+            parts = dict.fromkeys(part for reason in lacking for part in reason.split("; "))
+            return Decision(None, "; ".join(parts))
         return Decision(None, "no rule of the table fits this row")
 
 

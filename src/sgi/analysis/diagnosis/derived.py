@@ -77,9 +77,9 @@ class DerivedMetric(MetricWrapper):
 
     def convert(self, scores: Scores, _batch: Batch) -> Scores:
         """Return the scores with reasons that name the texts of the row, not those of the changed row."""
-        _, _, replaced, by = _CHANGES[self.change]
+        change = _CHANGES[self.change]
         reasons = (
-            reason.replace(replaced, by) if status == Status.UNDEFINED else reason
+            reason.replace(change.replaced, change.by) if status == Status.UNDEFINED else reason
             for reason, status in zip(scores.reasons, scores.status.tolist(), strict=True)
         )
         return replace(scores, reasons=tuple(reasons))

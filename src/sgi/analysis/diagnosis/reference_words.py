@@ -49,25 +49,26 @@ def reference_in_passages(sample: Sample) -> Share:
     """
     if reason := _lacking(sample, CONTEXTS | REFERENCE):
         return Share(None, reason=reason)
-    candidates = [words for words in _reference_words(sample) if words - _VERDICTS]
+    found, note = _reference_words(sample)
+    candidates = [words for words in found if words - _VERDICTS]
     if not candidates:
         return Share(None, reason="the reference has no word that a passage could state")
     if not sample.contexts:
-        return Share(0.0, note=_note(sample))
+        return Share(0.0, note=note)
     passages = [split_words(text).vocabulary for text in sample.contexts]
     shares = [
         (max(_share(words, passage) for words in candidates), -rank)
         for rank, passage in enumerate(passages, 1)
     ]
     best, rank = max(shares)
-    return Share(best, rank=-rank, note=_note(sample))
+    return Share(best, rank=-rank, note=note)
 
 
 def reference_in_response(sample: Sample) -> Share:
     """Return the share of the words of the best reference that the response has, and the missing words."""
     if reason := _lacking(sample, RESPONSE | REFERENCE):
         return Share(None, reason=reason)
-    candidates = _reference_words(sample)
+    candidates, note = _reference_words(sample)
     if not candidates:
         return Share(None, reason="the reference is blank")
     response = split_words(sample.response).vocabulary | _equal_values(sample)
@@ -77,7 +78,7 @@ def reference_in_response(sample: Sample) -> Share:
         # What "yes" says is in the question, so its missing words are no evidence.
         found = " / ".join(sample.references)
         spans = (Span("yes or no", sample.response, 0, len(sample.response), found=found),)
-    return Share(_share(words, response), spans, note=_note(sample))
+    return Share(_share(words, response), spans, note=note)
 
 
 def contradictions_of_reference(sample: Sample) -> Share:
@@ -152,18 +153,15 @@ def _replaces(fact: Fact, value: Fact, is_short: bool) -> bool:
     return bare or counted or (bool(fact.dimension) and fact.dimension == value.dimension)
 
 
-def _reference_words(sample: Sample) -> list[frozenset[str]]:
-    """Return the stems of the content words of each reference, without those of the question."""
-    question = split_words(sample.question).vocabulary
-    content = (_content(text) for text in sample.references)
-    return [words - question or words for words in content if words]
+def _reference_words(sample: Sample) -> tuple[list[frozenset[str]], str]:
+    """Return the stems of the content words of each reference, without those of the question, and a note.
 
-
-def _note(sample: Sample) -> str:
-    """Say that words of the question do not count, if a reference has such words and others."""
+    The note says that words of the question do not count, if a reference has such words and others.
+    """
     question = split_words(sample.question).vocabulary
-    content = (_content(text) for text in sample.references)
-    return _WITHOUT_QUESTION if any(words & question and words - question for words in content) else ""
+    content = [words for words in map(_content, sample.references) if words]
+    is_shortened = any(words & question and words - question for words in content)
+    return [words - question or words for words in content], _WITHOUT_QUESTION if is_shortened else ""
 
 
 def _content(text: str) -> frozenset[str]:
