@@ -40,7 +40,7 @@ def _verdict(metric: MetricLeaderboard, *, percent: bool) -> str:
     """
     form = MetricFormat.of(metric.metric, metric.is_share and percent)
 
-    def listed(systems: Iterable[SystemScore]) -> str:
+    def means(systems: Iterable[SystemScore]) -> str:
         return ", ".join(f"{short(one.system)} {form.value(one.mean)}" for one in systems)
 
     compared = [score for score in metric.systems if score.ranks is not None]
@@ -48,20 +48,20 @@ def _verdict(metric: MetricLeaderboard, *, percent: bool) -> str:
         return f"not compared, {metric.no_letters or 'without a test'}"
     pairs = [(one.first, one.second) for one in metric.differences if one.is_significant]
     if not pairs:
-        return f"no significant difference between {listed(compared)}"
+        return f"no significant difference between {means(compared)}"
     behind = {one.system: {worse for better, worse in pairs if better == one.system} for one in compared}
     of_first, beaten = next(filter(None, behind.values())), {worse for _, worse in pairs}
     winners = [one for one in compared if behind[one.system] == of_first and one.system not in beaten]
     losers = [one for one in compared if one.system in of_first]
     others = [one for one in compared if one not in winners and one not in losers]
     if not others:
-        return f"{listed(winners)} ahead; significantly worse than another system: {listed(losers)}"
+        return f"{means(winners)} ahead; significantly worse than another system: {means(losers)}"
     apart = "either" if len(winners) == 1 == len(losers) else "any of them"
     if {one.system for one in others} & {name for pair in pairs for name in pair}:
         apart = " and ".join(short(one.system) for one in winners)
     return (
-        f"{listed(winners)} {_be(winners)} significantly better than {listed(losers)};"
-        f" {listed(others)} {_be(others)} not separated from {apart}"
+        f"{means(winners)} {_be(winners)} significantly better than {means(losers)};"
+        f" {means(others)} {_be(others)} not separated from {apart}"
     )
 
 

@@ -39,6 +39,9 @@ MIN_CLUSTERS_UNBOUNDED = 25
 MIN_DIFFERENT_CLUSTERS = 8
 """If fewer clusters differ from the most frequent value, their spread is too uncertain."""
 
+SKEW_CORRECTED = "skew-corrected t"
+"""The method of intervals of means that vary enough; only these have a minimum detectable difference."""
+
 _EQUAL = 1e-6
 _ROUNDING = 1e-12
 _MIN_SHARE_CLUSTERS = 2
@@ -266,7 +269,7 @@ def _skew_corrected(sums: Floats, sizes: Floats, count: float) -> Callable[[floa
     mean = float(sums.sum() / sizes.sum())
     error = clustered_standard_error(sums, sizes, jackknife=count != len(sums))
     if error == 0:
-        return lambda level: Interval(mean, mean, level, "skew-corrected t")
+        return lambda level: Interval(mean, mean, level, SKEW_CORRECTED)
     freedom, deviations = degrees_of_freedom(sums, sizes), _deviations(sums, sizes)
     skewness = float((deviations**3).sum() / np.square(deviations).sum() ** 1.5)
 
@@ -274,7 +277,7 @@ def _skew_corrected(sums: Floats, sizes: Floats, count: float) -> Callable[[floa
         quantile = student_quantile(level, freedom)
         down, up = _hall(quantile, skewness), -_hall(-quantile, skewness)
         down, up = (max(end, (end + quantile) / 2) for end in (down, up))
-        return Interval(mean - down * error, mean + up * error, level, "skew-corrected t")
+        return Interval(mean - down * error, mean + up * error, level, SKEW_CORRECTED)
 
     return at
 

@@ -22,7 +22,13 @@ from sgi.stats.intervals import (
     ratio_of,
     ratio_slope,
 )
-from sgi.stats.means import MIN_DIFFERENT_CLUSTERS, clustered_intervals, clusters_that_differ, row_weights
+from sgi.stats.means import (
+    MIN_DIFFERENT_CLUSTERS,
+    SKEW_CORRECTED,
+    clustered_intervals,
+    clusters_that_differ,
+    row_weights,
+)
 from sgi.stats.sample_size import detectable_difference
 
 if TYPE_CHECKING:
@@ -34,8 +40,6 @@ if TYPE_CHECKING:
 
 _MIN_CHI_SQUARED_PAIRS = 25
 _MIN_LEVEL = 1e-9
-_NORMAL = "skew-corrected t"
-"""The method of intervals that have a minimum detectable difference."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ class PairedDifference:
         """Why there is no minimum detectable difference; empty if there is one."""
         if self.smallest is not None:
             return ""
-        if self.method == _NORMAL:
+        if self.method == SKEW_CORRECTED:
             return "no difference on the metric's scale would be found in 80 % of cases with so few clusters"
         return self.no_interval or "too few clusters have another difference than the rest"
 
@@ -151,7 +155,7 @@ def _with_smallest(
     effective: float | None,
     tests: int,
 ) -> PairedDifference:
-    if one.method != _NORMAL:
+    if one.method != SKEW_CORRECTED:
         return one
     smallest = detectable_difference(sums, sizes, tests=tests, count=effective)
     return replace(one, smallest=None if smallest is None or smallest > scale.high else smallest)
