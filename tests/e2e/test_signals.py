@@ -17,7 +17,9 @@ from sgi.store.run_queries import list_runs
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 PATIENCE = 90.0
-ENDS = pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+CODES = {signal.SIGTERM: 143, signal.SIGHUP: 129}
+ENDS = pytest.mark.parametrize(("sent", "code"), CODES.items())
+ENDS_ALL = pytest.mark.parametrize(("sent", "code"), {signal.SIGINT: 130, **CODES}.items())
 
 
 def command(folder, *words):
@@ -39,9 +41,7 @@ def wait(holds, process):
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize(
-    ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
-)
+@ENDS_ALL
 def test_a_run_says_how_to_resume_and_leaves_no_temporary_file(tmp_path, data_folder, sent, code):
     lines = (data_folder / "halueval_qa.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "rows.jsonl").write_bytes(b"".join(lines[:2000]))  # of two answers each
@@ -91,6 +91,48 @@ def test_a_filter_ends_without_a_traceback(tmp_path, sent, code):
     # CPython ends by SIGINT if the interrupt met an `exec` of a text during an import, even if it is handled.
     assert process.returncode in {code, -signal.SIGINT}
     assert "Traceback" not in err
+
+
+NAMING = """
+import os
+from sgi.cli.stop_signals import run_until_signal
+
+class Name:
+    def __set_name__(self, owner, name):
+        os.kill(os.getpid(), {number})
+
+def command():
+    class Owner:
+        name = Name()
+
+run_until_signal(command)
+"""
+
+
+@ENDS_ALL
+def test_a_signal_that_meets_the_making_of_a_class(tmp_path, sent, code):
+    process = command(tmp_path, "-c", NAMING.format(number=int(sent)))
+    _, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (code, "")
+
+
+def test_an_error_of_the_clean_up_after_a_signal_is_shown(tmp_path):
+    failing = """
+import os, signal
+from sgi.cli.stop_signals import run_until_signal
+
+def command():
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        raise ValueError("the disk is full")
+
+run_until_signal(command)
+"""
+    process = command(tmp_path, "-c", failing)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert "ValueError: the disk is full" in err
 
 
 def test_a_signal_that_is_ignored_stays_ignored(tmp_path):

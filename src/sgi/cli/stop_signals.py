@@ -42,8 +42,21 @@ def run_until_signal(command: Callable[[], object]) -> None:
     except (KeyboardInterrupt, SystemExit):
         if not stop_signals:
             raise
+    except Exception as error:
+        if not _is_from_interrupt(error):
+            raise
+        stop_signals.append(signal.SIGINT)
     finally:
         for number in handled_signals:
             signal.signal(number, signal.SIG_DFL)
     if stop_signals:
         sys.exit(128 + stop_signals[0])
+
+
+def _is_from_interrupt(error: BaseException) -> bool:
+    """Whether an interrupt caused an error: one that meets `__set_name__` becomes a `RuntimeError`."""
+    while not isinstance(error, KeyboardInterrupt):
+        if error.__cause__ is None:
+            return False
+        error = error.__cause__
+    return True

@@ -151,7 +151,7 @@ def test_no_label_is_what_a_caller_wrote(site):
 
     text = with_scorer(site, HashEmbedder(), work)
     assert "SECRET" not in text
-    assert "1.125" not in text
+    assert "beta" not in text
 
 
 def test_a_request_that_fails_is_counted_as_500(site, monkeypatch):
