@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +45,11 @@ _REMOTE = (
 def pytest_xdist_auto_num_workers() -> int:
     """Use one worker more than cores, since many tests wait for a server, a disk or another process."""
     return usable_cores() + 1
+
+
+def pytest_collection_finish() -> None:
+    """Exclude the collected tests and modules from garbage collection, which would visit them each time."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

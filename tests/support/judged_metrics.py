@@ -158,10 +158,11 @@ METRICS = {
 }
 
 
-def register_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Register these metrics by name for the duration of the test."""
-    monkeypatch.setattr(registry, "BUILT_IN", registry.BUILT_IN | METRICS)
-    monkeypatch.setattr(registry, "metric_names", registry.metric_names.__wrapped__)
+def register_metrics(monkeypatch: pytest.MonkeyPatch, **more: str) -> None:
+    """Register these metrics, and ``more``, by name for the duration of the test."""
+    names = registry.metric_names() | METRICS | more  # first, since the result is cached
+    monkeypatch.setattr(registry, "BUILT_IN", registry.BUILT_IN | METRICS | more)
+    monkeypatch.setattr(registry, "metric_names", lambda: names)
 
 
 def judged_run(

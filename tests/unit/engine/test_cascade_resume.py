@@ -12,7 +12,6 @@ from sgi.engine.progress import Advanced, Began
 from sgi.engine.run_options import RunOptions
 from sgi.engine.runner import resume, start_run
 from sgi.engine.stored_runs import read_run
-from sgi.kernel import registry
 from sgi.kernel.errors import RunMismatchError, UsageError
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
@@ -28,10 +27,7 @@ MARKS = json.dumps({"reasoning": "Kind.", "marks": [1.0, 0.5]})
 @pytest.fixture
 def data(tmp_path, monkeypatch):
     """Three batches: every fifteenth row is in doubt, and so are nine that people found unsupported."""
-    register_metrics(monkeypatch)
-    monkeypatch.setattr(
-        registry, "BUILT_IN", registry.BUILT_IN | {"grounding": "support.cascades:MetadataScore"}
-    )
+    register_metrics(monkeypatch, grounding="support.cascades:MetadataScore")
     rows = [row(f"r{n}", 0.9 if n % 15 else 0.2) for n in range(ROWS - 9)] + unsupported_rows([0.5] * 9)
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(sample.model_dump_json(exclude_unset=True) + "\n" for sample in rows))
