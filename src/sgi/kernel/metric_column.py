@@ -164,12 +164,17 @@ class MetricColumn:
 
     def meets(self, threshold: float) -> NDArray[np.bool_]:
         """Return whether each value is at least the threshold (at most, if lower is better), shape (n,)."""
-        return self.values >= threshold if self.higher_is_better else self.values <= threshold
+        return meets(self.values, threshold, higher_is_better=self.higher_is_better)
 
     def counts(self) -> dict[Status, int]:
         """Return how many rows have each status."""
         totals = np.bincount(self.codes, minlength=len(STATUSES))
         return dict(zip(STATUSES, totals.tolist(), strict=True))
+
+
+def meets(values: NDArray[np.float64], threshold: float, *, higher_is_better: bool) -> NDArray[np.bool_]:
+    """Return whether each value is at least the threshold (at most, if lower is better), in their shape."""
+    return values >= threshold if higher_is_better else values <= threshold
 
 
 def parts_of_rows(details: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.bool_]]:
