@@ -70,11 +70,11 @@ def audit(
 
     names = tuple(PROBES) if "all" in probes else tuple(probes)
     with open_given_runs((run,), None, db) as (database, (record,)):
-        result, provenance = audit_labels(database, record, metric, labels, threshold=threshold)
+        result, provenance, stored = audit_labels(database, record, metric, labels, threshold=threshold)
         if names or since is not None:
             earlier = None if since is None else read_run(database, find_run(database, since))
             scorer = None if provenance is None else scorer_key(result.metric, provenance)
-            task = _Tests(read_run(database, record), result, names, earlier, scorer)
+            task = _Tests(stored, result, names, earlier, scorer)
             found, drift = run_outside_loop(partial(task.run_all, judge, cache))
             result = replace(result, probes=found, drift=drift)
         if provenance is None:
