@@ -137,10 +137,15 @@ class MetricColumn:
         return np.isfinite(self.values)
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """The smallest and the largest possible value; −∞ or ∞ if unknown."""
+        return -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
+
+    @property
     def width(self) -> float | None:
         """The difference ``high - low``; None for an unbounded scale."""
-        width = math.inf if self.low is None or self.high is None else self.high - self.low
-        return width if math.isfinite(width) else None
+        low, high = self.bounds
+        return high - low if math.isfinite(high - low) else None
 
     @property
     def in_unit_range(self) -> bool:
