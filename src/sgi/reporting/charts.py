@@ -42,10 +42,10 @@ _BINS = 40
 
 @dataclass(frozen=True)
 class Dot:
-    """One value in a dot plot, with the interval [low, high] if it has one; each series has its colour."""
+    """One value in a dot plot (None: no dot) with its interval [low, high]; each series has its colour."""
 
     label: str
-    value: float
+    value: float | None
     series: str = ""
     low: float | None = None
     high: float | None = None
