@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -70,12 +70,12 @@ def audit(
 
     names = tuple(PROBES) if "all" in probes else tuple(probes)
     with open_given_runs((run,), None, db) as (database, (record,)):
-        result, provenance = audit_labels(database, record, metric, labels, threshold=threshold)
+        result, provenance, stored = audit_labels(database, record, metric, labels, threshold=threshold)
         if names or since is not None:
             earlier = None if since is None else read_run(database, find_run(database, since))
             scorer = None if provenance is None else scorer_key(result.metric, provenance)
-            task = _Tests(read_run(database, record), result, names, earlier, scorer)
-            found, drift = run_outside_loop(partial(task.run_all, judge, cache))
+            task = partial(_run_tests, stored, result, names, earlier, scorer, judge, cache)
+            found, drift = run_outside_loop(task)
             result = replace(result, probes=found, drift=drift)
         if provenance is None:
             return replace(result, notes=(*result.notes, _NOT_STORED))
@@ -85,45 +85,42 @@ def audit(
     return result
 
 
-@dataclass(frozen=True)
-class _Tests:
-    """The probes to run, and the earlier run to compare with; ``scorer`` is the key of the audited metric."""
+async def _run_tests(
+    run: Run,
+    audited: Audit,
+    names: Sequence[str],
+    earlier: Run | None,
+    scorer: str | None,
+    judge: JudgeLike | None,
+    cache: bool | Path,
+) -> tuple[tuple[Probe, ...], Drift | None]:
+    """Run probes, and compare with an earlier run; ``scorer`` is the key of the audited metric.
 
-    run: Run
-    audit: Audit
-    names: Sequence[str]
-    earlier: Run | None
-    scorer: str | None
+    What cannot be run is missing with a reason.
+    """
+    from sgi.analysis.audit.audit import scorer_key
+    from sgi.analysis.audit.drift import Drift, measure_drift
+    from sgi.analysis.audit.probes import Probe, run_probes
+    from sgi.analysis.audit.run_scorer import open_scorer_of_run
 
-    async def run_all(
-        self, judge: JudgeLike | None, cache: bool | Path
-    ) -> tuple[tuple[Probe, ...], Drift | None]:
-        """Return the results; what cannot be run is missing with a reason."""
-        from sgi.analysis.audit.audit import scorer_key
-        from sgi.analysis.audit.drift import Drift, measure_drift
-        from sgi.analysis.audit.probes import Probe, run_probes
-        from sgi.analysis.audit.run_scorer import open_scorer_of_run
-
-        run, metric, threshold = self.run, self.audit.metric, self.audit.threshold
-        column = with_range(run.metric(metric))
-        rows = random_order(run.ids)[:_MOST_ROWS]
-        samples = () if run.read_samples is None else tuple(run.read_samples(rows.tolist()))
-        async with open_scorer_of_run(run.record, metric, judge, cache=cache) as score:
-            if self.scorer not in {None, scorer_key(metric, score.provenance)}:
-                probes = tuple(Probe.missing(name, _OTHER_JUDGE) for name in self.names)
-                return probes, None if self.earlier is None else Drift.missing(_OTHER_JUDGE)
-            probes = await run_probes(
-                score,
-                samples,
-                threshold=threshold,
-                higher_is_better=column.higher_is_better,
-                names=self.names,
-                clusters=run.clusters[rows],
-                width=column.width,
-            )
-            if self.earlier is None:
-                return probes, None
-            how = score.provenance
-            return probes, await measure_drift(
-                score, self.earlier, metric, threshold=threshold, provenance=how
-            )
+    metric, threshold = audited.metric, audited.threshold
+    column = with_range(run.metric(metric))
+    rows = random_order(run.ids)[:_MOST_ROWS]
+    samples = () if run.read_samples is None else tuple(run.read_samples(rows.tolist()))
+    async with open_scorer_of_run(run.record, metric, judge, cache=cache) as score:
+        if scorer not in {None, scorer_key(metric, score.provenance)}:
+            probes = tuple(Probe.missing(name, _OTHER_JUDGE) for name in names)
+            return probes, None if earlier is None else Drift.missing(_OTHER_JUDGE)
+        probes = await run_probes(
+            score,
+            samples,
+            threshold=threshold,
+            higher_is_better=column.higher_is_better,
+            names=names,
+            clusters=run.clusters[rows],
+            width=column.width,
+        )
+        if earlier is None:
+            return probes, None
+        how = score.provenance
+        return probes, await measure_drift(score, earlier, metric, threshold=threshold, provenance=how)

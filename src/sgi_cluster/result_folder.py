@@ -113,10 +113,10 @@ def result_rows(batch: Batch, scored: ScoredBatch, *, inputs: bool) -> Iterator[
         yield {**columns, "record": json_line(record).decode()}
 
 
-def import_folder(database: Database, folder: str | Path, *, name: str | None = None) -> RunRecord:
+def import_folder(database: Database, folder: str | Path) -> RunRecord:
     """Import a folder of `sgi_cluster.run` into a database as one run, and return the run.
 
-    Only the files of the folder are opened. ``name`` is the name of the run; None for its original name.
+    Only the files of the folder are opened.
 
     Raises StoreError if the folder has no finished run, or is damaged; UsageError if the run is in the
     database already, or its name is taken.
@@ -130,7 +130,7 @@ def import_folder(database: Database, folder: str | Path, *, name: str | None = 
         if any((run.dataset, run.spec) == (values["dataset"], values["spec"]) for run in list_runs(view)):
             raise UsageError(f"The run in {place} is in the database already.")
         metrics = merge_metrics(spec.named_metrics or (), spec.extra_metrics(spec.named_metrics))
-        writer = create_run(view, Setup(**values, metrics=metrics, name=name or spec.name))
+        writer = create_run(view, Setup(**values, metrics=metrics, name=spec.name))
         accumulator = Accumulator.of(metrics, spec.cluster)
         state, usage = blake2b(digest_size=16), dict[str, Usage]()
         for batch, scored in _batches(place / SCORES, [metric.canonical for metric in metrics]):

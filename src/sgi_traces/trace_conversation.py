@@ -199,7 +199,3 @@ def _with_tools(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
         else:
             renamed.append(message)
     return renamed
-
-
-def _any(values: list[object]) -> list[object] | None:
-    return values if any(value is not None for value in values) else None

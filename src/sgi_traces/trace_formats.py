@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import weakref
 from dataclasses import dataclass, field
-from functools import partial
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ from sgi.io.raw_rows import RawRow
 from sgi.io.rows import read_rows
 from sgi.io.text_file import open_bytes
 from sgi.kernel.errors import DataError, UsageError
-from sgi_traces.group_spans import rows_of_spans
 from sgi_traces.trace_use import TraceUse, list_reasons
 
 if TYPE_CHECKING:
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from sgi.io.readers import Dataset, Head
     from sgi.io.rows import Reject, RejectedRow
     from sgi.kernel.sample import Sample
-    from sgi_traces.span import Span
 
 
 _PIECE = 1 << 20
@@ -212,22 +209,3 @@ class TraceDataset:
         if cache is not None:
             cache.finish()
             self._cache = cache
-
-
-def _rows_by_spans(
-    spans: Callable[[Path, str | None], Iterator[Span | RawRow]],
-    path: Path,
-    use: TraceUse,
-    encoding: str | None,
-) -> Iterator[RawRow]:
-    yield from rows_of_spans(spans(path, encoding), use)
-
-
-def span_format(
-    name: str,
-    title: str,
-    recognises: Callable[[Head], bool],
-    spans: Callable[[Path, str | None], Iterator[Span | RawRow]],
-) -> TraceFormat:
-    """Make a format whose files hold spans; ``spans`` reads a file with an encoding, or None."""
-    return TraceFormat(name, title, recognises, partial(_rows_by_spans, spans))

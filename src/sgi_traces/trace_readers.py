@@ -27,7 +27,7 @@ from sgi_traces.otlp_protobuf import framing_of, otlp_protobuf_spans
 from sgi_traces.phoenix_export import is_phoenix, phoenix_spans
 from sgi_traces.ragas_export import is_ragas, ragas_rows
 from sgi_traces.span import Span, is_utf8, unreadable_span
-from sgi_traces.trace_formats import TraceFormat, span_format
+from sgi_traces.trace_formats import TraceFormat
 from sgi_traces.trulens_export import EVENT_NAMES, is_event, is_trulens, trulens_rows, trulens_spans
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def _is_otlp(head: Head) -> bool:
     return _RESOURCE_SPANS.match(head.data) is not None or framing_of(head.data) is not None
 
 
-def _otlp(path: Path, encoding: str | None) -> Iterator[Span | RawRow]:
+def _otlp_spans(path: Path, encoding: str | None) -> Iterator[Span | RawRow]:
     framing = framing_of(read_head(path))
     with open_bytes(path) as stream:
         if framing is None:
@@ -231,8 +231,12 @@ def _otlp(path: Path, encoding: str | None) -> Iterator[Span | RawRow]:
             yield from otlp_protobuf_spans(stream, str(path), framing)
 
 
+def _otlp(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:
+    yield from rows_of_spans(_otlp_spans(path, encoding), use)
+
+
 READERS: tuple[Reader, ...] = (
-    span_format("otel", "OpenTelemetry", _is_otlp, _otlp),
+    TraceFormat("otel", "OpenTelemetry", _is_otlp, _otlp),
     *EXPORTS,
     *PART_READERS,
 )

@@ -362,7 +362,7 @@ class _Fit:
             brier=brier(probabilities, truth).score,
             ece_width=expected_calibration_error(probabilities, truth, binning="width"),
             ece_mass=expected_calibration_error(probabilities, truth, binning="mass"),
-            ece_chance=error_by_chance(probabilities, binning="mass"),
+            ece_chance=error_by_chance(probabilities),
         )
 
 

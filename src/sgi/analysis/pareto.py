@@ -214,6 +214,6 @@ def _verdict(
 
 def _gains(metric: MetricLeaderboard, system: str) -> dict[str, float]:
     """Return by how much the mean of a system is better than the mean of each system."""
-    means = {score.system: score.mean or 0.0 for score in metric.systems}
+    means = {score.system: score.mean for score in metric.systems if score.mean is not None}
     sign = 1 if metric.higher_is_better else -1
     return {other: (means[system] - mean) * sign for other, mean in means.items()}

@@ -11,6 +11,7 @@ from sgi.analysis.pairing import pair_rows
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UsageError
+from sgi.kernel.metric_column import meets
 from sgi.stats.intervals import MIN_CLUSTERS, Interval, bounded_ratio, ratio_of, ratio_slope
 from sgi.stats.pilots import auroc_pilot, difference_pilot, kappa_pilot, mean_pilot
 from sgi.stats.sample_size import Claim, SampleSize
@@ -301,7 +302,7 @@ def agreement_source(
         message = f"The range of {name} is not 0 to 1, so there is no default threshold."
         raise UsageError(message, hint="Give --threshold.")
     limit = _HALF if threshold is None else threshold
-    yes = (values >= limit if column.higher_is_better else values <= limit).astype(np.float64)
+    yes = meets(values, limit, higher_is_better=column.higher_is_better).astype(np.float64)
     unit = f"labelled {_unit(run)}"
     if accuracy:
         equal = (yes == truth).astype(np.float64)

@@ -13,9 +13,8 @@ import numpy as np
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.engine.summary import NotebookRepr
 from sgi.io.repeated_rows import answer_id
-from sgi.kernel.errors import SgiError, UsageError
-from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.registry import metric_class
+from sgi.kernel.errors import UsageError
+from sgi.kernel.judged_metric import is_judged
 from sgi.kernel.short_text import short_repr
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
 from sgi.stats.means import mean_interval
@@ -158,7 +157,7 @@ def repeats(run: Run, metric: str, *, threshold: float | None = None, examples: 
     by_question = _by_answer(repeated, answers)
     flaky = _flaky_questions(column, passes, by_question)
     components = variance_components(
-        on_mean_scale(column).values[rows], questions, answers, judged=_is_judged(column)
+        on_mean_scale(column).values[rows], questions, answers, judged=is_judged(column.metric)
     )
     several = any(len(of_question) > 1 for of_question in by_question)
     return Repeats(
@@ -234,7 +233,7 @@ def _flaky_questions(
     """
     values = column.values if passes is None else passes.astype(np.float64)
     differing = differing_answers([[values[rows] for rows in of_question] for of_question in by_question])
-    judged = _is_judged(column)
+    judged = is_judged(column.metric)
     flaky: dict[int, tuple[str, ...]] = {}
     for place, of_question in enumerate(by_question):
         lows = [values[rows].min() for rows in of_question]
@@ -248,14 +247,6 @@ def _flaky_questions(
         elif reasons := (ANSWER,) * bool(by_answer) + (JUDGE,) * by_judge:
             flaky[place] = reasons
     return flaky
-
-
-def _is_judged(column: MetricColumn) -> bool:
-    """Return whether a metric asks a judge; False for one that is not known here."""
-    try:
-        return issubclass(metric_class(column.name), JudgedMetric)
-    except SgiError:
-        return False
 
 
 def _rates(

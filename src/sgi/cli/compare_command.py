@@ -14,13 +14,11 @@ from sgi.kernel.errors import UsageError
 from sgi.reporting.weighted_runs import open_weighted_runs, require_no_leaderboard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from sgi.analysis.compare import Comparison
     from sgi.reporting.leaderboard_view import LeaderboardOptions, LeaderboardView
     from sgi.reporting.views.comparison import ComparisonView
-    from sgi.store.database import Database
-    from sgi.store.run_queries import RunRecord
 
 
 _TWO = 2
@@ -90,6 +88,7 @@ def compare(
     """
     from sgi.engine.stored_runs import read_run
     from sgi.reporting.leaderboard_view import LeaderboardOptions, leaderboard_view
+    from sgi.reporting.views.comparison import comparison_view
 
     metrics = tuple(stored_metrics(metric_list(metric or []), define))
     systems = LeaderboardOptions(by, within, metrics, metric_pair(pareto), allow_different)
@@ -100,7 +99,14 @@ def compare(
             view = leaderboard_view(records, [read_run(database, one) for one in records], systems)
             _print_leaderboard(view, pairs=pairs, percent=percent, as_json=as_json)
         else:
-            two = _compare_two(database, records, systems, changed, margin)
+            two = comparison_view(
+                database,
+                *records,
+                changed=changed,
+                metrics=metrics,
+                allow_different=allow_different,
+                margin=margin,
+            )
             _print_comparison(two, percent=percent, as_json=as_json)
 
 
@@ -113,25 +119,6 @@ def _check(runs: list[str], systems: LeaderboardOptions, margin: float | None) -
         raise UsageError(
             "--margin needs exactly two runs.", hint="Leave out --margin, or compare the runs in pairs."
         )
-
-
-def _compare_two(
-    database: Database,
-    records: Sequence[RunRecord],
-    settings: LeaderboardOptions,
-    changed: int,
-    margin: float | None,
-) -> ComparisonView:
-    from sgi.reporting.views.comparison import comparison_view
-
-    return comparison_view(
-        database,
-        *records,
-        changed=changed,
-        metrics=settings.metrics,
-        allow_different=settings.allow_different,
-        margin=margin,
-    )
 
 
 def _print_comparison(view: ComparisonView, *, percent: bool, as_json: bool) -> None:

@@ -68,12 +68,9 @@ def typer_option(flag: Flag) -> Any:
     )
 
 
-data_option = option_group("Data")
 model_option = option_group("Models")
-judge_option = option_group("Judge")
 output_option = option_group("Output")
 statistics_option = option_group("Statistics")
-storage_option = option_group("Storage")
 
 RunMetrics = Annotated[
     list[str] | None,

@@ -11,7 +11,7 @@ from sgi.reporting.answers_to_check import reason_to_check
 from sgi.reporting.formatting import MetricFormat, importance, moment
 from sgi.reporting.table import Cell, Table
 from sgi.reporting.terminal_style import sparkline
-from sgi.reporting.views.run_header import state_of
+from sgi.reporting.views.run_header import metric_summaries, run_state, state_of, stop_reason
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -24,28 +24,17 @@ if TYPE_CHECKING:
 
 def run_facts(record: RunRecord) -> dict[str, Any]:
     """Return the facts of a run for a list of runs, as JSON values."""
-    return {
-        "id": record.id,
-        "name": record.name,
-        "data": record.dataset_name,
-        "rows": record.rows,
-        "scored": record.scored,
-        "rejected": record.rejected,
-        "state": state_of(record),
+    return run_state(record) | {
         "stopped": record.stopped,
         "damage": record.damage or None,
-        "created_at": record.created_at,
-        "finished_at": record.finished_at,
-        "metrics": {name: summary.get("mean") for name, summary in _metric_summaries(record).items()},
-        "tags": list(record.tags),
-        "signature": record.signature,
+        "metrics": {name: summary.get("mean") for name, summary in metric_summaries(record).items()},
         "no_texts": record.no_texts,
     }
 
 
 def state(record: RunRecord, *, longest: int = 60) -> str:
     """Return the state of a run with its reason, shortened."""
-    why = record.damage or ("" if record.finished else record.stopped or "")
+    why = stop_reason(record)
     reason = f": {one_line(with_options(why), longest=longest)}" if why else ""
     return f"{state_of(record)}{reason}"
 
@@ -57,12 +46,6 @@ def progress_of(record: RunRecord) -> str:
     return f"{record.scored:,} of {record.rows:,}"
 
 
-def _metric_summaries(record: RunRecord) -> dict[str, dict[str, Any]]:
-    """Return the summary of each metric; it is empty if the run stores no summary."""
-    entries = {entry["metric"]: entry for entry in (record.summary or {}).get("metrics", ())}
-    return {name: entries.get(name, {}) for name in record.metrics}
-
-
 def runs_table(records: Iterable[RunRecord], *, percent: bool) -> Table:
     """Return a table of runs, with one line for each metric or tag of a run."""
     rows = [row for record in records for row in _run_rows(record, percent=percent)]
@@ -72,7 +55,7 @@ def runs_table(records: Iterable[RunRecord], *, percent: bool) -> Table:
 
 
 def _run_rows(record: RunRecord, *, percent: bool) -> Iterator[tuple[str, ...]]:
-    means = [_mean_line(*metric, percent=percent) for metric in _metric_summaries(record).items()]
+    means = [_mean_line(*metric, percent=percent) for metric in metric_summaries(record).items()]
     first, *others = zip_longest(record.tags or ("",), means or ("",), fillvalue="")
     start = map(one_line, (record.id, record.name or "", first[0], record.dataset_name))
     end = (Cell(state(record), css=state_of(record)), moment(record.created_at))
@@ -87,7 +70,7 @@ def trend_table(records: Iterable[RunRecord], *, percent: bool) -> Table:
     """
     by_data: dict[str, list[dict[str, dict[str, Any]]]] = {}
     for record in records:  # the newest first
-        summaries = _metric_summaries(record)
+        summaries = metric_summaries(record)
         means = {name: each for name, each in summaries.items() if each.get("mean") is not None}
         by_data.setdefault(record.dataset_name, []).append(means)
     rows = []

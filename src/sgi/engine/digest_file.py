@@ -92,8 +92,8 @@ class DigestFile(BaseModel):
         return found
 
 
-def _faults(errors: ValidationError, most: int = 3) -> Iterator[str]:
-    for fault in errors.errors(include_url=False, include_input=False, include_context=False)[:most]:
+def _faults(errors: ValidationError) -> Iterator[str]:
+    for fault in errors.errors(include_url=False, include_input=False, include_context=False)[:3]:
         place = ".".join(quote(str(part), 60) for part in fault["loc"])  # names of a damaged file
         problem = fault["msg"].removeprefix("Value error, ")
         yield f"{place}: {problem}" if place else problem

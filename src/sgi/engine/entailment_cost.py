@@ -72,7 +72,7 @@ class EntailmentCost:
         yield f"memory            {memory}"
 
 
-def measure_entailment(name: str, *, items: int = ITEMS) -> EntailmentCost:
+def measure_entailment(name: str) -> EntailmentCost:
     """Open an entailment model and time it on the bundled sample; nothing is downloaded.
 
     Raises:
@@ -84,7 +84,7 @@ def measure_entailment(name: str, *, items: int = ITEMS) -> EntailmentCost:
         start = perf_counter()
         model = load_entailment_model(name)
         grounding = Grounding(nli=name)
-        rows = grounding.prepare(Batch.of(list(_sample_rows(items))))
+        rows = grounding.prepare(Batch.of(list(_sample_rows(ITEMS))))
         pairs = list(dict.fromkeys(grounding.pairs(rows)))
         model.entail(pairs[:1])
         load_seconds = perf_counter() - start

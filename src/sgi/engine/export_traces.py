@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sgi.engine.export import exported_batches
@@ -18,9 +17,8 @@ from sgi.io.trace_scores import (
 )
 from sgi.io.write import check_target, json_line, open_writer, write_chunks
 from sgi.kernel.errors import UsageError
-from sgi.kernel.judged_metric import JudgedMetric
+from sgi.kernel.judged_metric import is_judged
 from sgi.kernel.metric import Status
-from sgi.kernel.registry import metric_class, metric_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -120,7 +118,7 @@ def _trace_scores(stored: StoredBatch, record: RunRecord) -> Iterator[list[Trace
                 status=str(scores.status[row]),
                 reason=scores.reasons[row],
                 category=_category(scores.details[row], keys.get(metric, "")),
-                judged=_is_judged(metric),
+                judged=is_judged(metric),
                 time=record.created_at,
             )
             for metric, scores in stored.scores.items()
@@ -135,11 +133,3 @@ def _trace_ids(sample: Sample) -> dict[str, str]:
 def _category(details: Mapping[str, Any], key: str) -> str:
     value = details.get(key) if key else None
     return "" if value is None else str(value)
-
-
-@cache
-def _is_judged(metric: str) -> bool:
-    try:
-        return issubclass(metric_class(metric_name(metric)), JudgedMetric)
-    except UsageError:
-        return False

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from sgi.kernel.errors import SgiError
 from sgi.kernel.metric import AnyMetric
+from sgi.kernel.registry import metric_class, metric_name
 from sgi.kernel.short_text import shorten
 from sgi.kernel.signature import canonical_json, digest
 
@@ -93,6 +96,15 @@ def prompts_digest(metrics: Iterable[AnyMetric]) -> str:
     judged = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
     digests = sorted({prompt.digest for metric in judged for prompt in metric.prompts})
     return digest(canonical_json(digests), size=4).hex() if digests else ""
+
+
+@cache
+def is_judged(metric: str) -> bool:
+    """Return whether a metric, by its canonical string, uses a judge; False for an unknown one."""
+    try:
+        return issubclass(metric_class(metric_name(metric)), JudgedMetric)
+    except SgiError:
+        return False
 
 
 def judged_metrics(metrics: Sequence[AnyMetric]) -> list[JudgedMetric[Any]]:

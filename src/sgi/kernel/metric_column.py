@@ -137,10 +137,15 @@ class MetricColumn:
         return np.isfinite(self.values)
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """The smallest and the largest possible value; −∞ or ∞ if unknown."""
+        return -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
+
+    @property
     def width(self) -> float | None:
         """The difference ``high - low``; None for an unbounded scale."""
-        width = math.inf if self.low is None or self.high is None else self.high - self.low
-        return width if math.isfinite(width) else None
+        low, high = self.bounds
+        return high - low if math.isfinite(high - low) else None
 
     @property
     def in_unit_range(self) -> bool:
@@ -164,12 +169,17 @@ class MetricColumn:
 
     def meets(self, threshold: float) -> NDArray[np.bool_]:
         """Return whether each value is at least the threshold (at most, if lower is better), shape (n,)."""
-        return self.values >= threshold if self.higher_is_better else self.values <= threshold
+        return meets(self.values, threshold, higher_is_better=self.higher_is_better)
 
     def counts(self) -> dict[Status, int]:
         """Return how many rows have each status."""
         totals = np.bincount(self.codes, minlength=len(STATUSES))
         return dict(zip(STATUSES, totals.tolist(), strict=True))
+
+
+def meets(values: NDArray[np.float64], threshold: float, *, higher_is_better: bool) -> NDArray[np.bool_]:
+    """Return whether each value is at least the threshold (at most, if lower is better), in their shape."""
+    return values >= threshold if higher_is_better else values <= threshold
 
 
 def parts_of_rows(details: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.bool_]]:

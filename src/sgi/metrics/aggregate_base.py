@@ -308,9 +308,5 @@ class JudgedAggregate(Aggregate, JudgedMetric[PartJudgements]):
 
     async def ask(self, sample: Sample, judge: Judge, /) -> PartJudgements:
         """Ask the judge, concurrently, about all judged parts whose fields the sample has."""
-        judgements, errors = await ask_parts(self._judged, sample, judge)
-        return self.judgement(
-            parts=judgements,
-            failed={name: str(error) for name, error in errors.items()},
-            replies={name: UnusableReply.of(error) for name, error in errors.items() if error.text},
-        )
+        judgements, failures = await ask_parts(self._judged, sample, judge)
+        return self.judgement(parts=judgements, **failures)

@@ -10,7 +10,7 @@ from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.kernel.vectors import Features
 from sgi.metrics.aggregate_base import Aggregate, AggregateDetails, JudgedAggregate
 from sgi.metrics.lexical import LexicalAggregate, Tokenizer
-from sgi.metrics.parameters import check_choice, checked_weights
+from sgi.metrics.parameters import check_choice, check_share, checked_weights
 from sgi.metrics.parts import PartsDetails, combine_parts, weighted_mean_of_parts
 from sgi.metrics.similarity import SemanticSimilarity
 from sgi.metrics.wrapper import MetricWrapper
@@ -190,9 +190,7 @@ class ReferenceAggregate(MetricWrapper):
     )
 
     def __post_init__(self) -> None:
-        if type(self.weight) not in (int, float) or not 0 <= self.weight <= 1:
-            raise ValueError(f"weight must be a number from 0 to 1, not {self.weight!r}")
-        object.__setattr__(self, "weight", float(self.weight))
+        object.__setattr__(self, "weight", check_share("weight", self.weight))
         check_choice("tokenizer", self.tokenizer, Tokenizer)
 
     @property

@@ -207,18 +207,6 @@ class CalibratedMetric(MetricWrapper):
 class CalibratedJudgedMetric(CalibratedMetric, JudgedWrapper):
     """A `CalibratedMetric` whose inner metric is judged; it shares the judge calls of the inner metric."""
 
-    metric: JudgedMetric[Any]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "judgement", self.metric.judgement)
-        object.__setattr__(self, "prompts", self.metric.prompts)
-
-    @property
-    def inner(self) -> JudgedMetric[Any]:
-        """The metric that was calibrated."""
-        return self.metric
-
 
 def calibrate_metric(metric: AnyMetric, calibration: Calibration) -> CalibratedMetric:
     """Wrap a metric with a calibration."""

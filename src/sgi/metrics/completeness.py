@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,7 +17,7 @@ from sgi.metrics.grounding.check_facts import Verdict
 from sgi.metrics.grounding.grounding_model import grounding_model, sigmoid
 from sgi.metrics.grounding.prepared_row import PreparedRow
 from sgi.metrics.grounding.signals import sentence_signals, table
-from sgi.metrics.listed_facts import check_column, listed_facts, scores_of_facts
+from sgi.metrics.listed_facts import listed_facts, scores_of_facts, set_needs
 from sgi.metrics.references import BLANK
 
 if TYPE_CHECKING:
@@ -116,9 +116,7 @@ class Completeness(Metric["Batch"]):
     facts: str = ""
 
     def __post_init__(self) -> None:
-        check_column("facts", self.facts)
-        if self.facts:
-            object.__setattr__(self, "spec", replace(type(self).spec, needs=RESPONSE))
+        set_needs(self, self.facts)
 
     def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return the share of stated statements of each row."""

@@ -148,12 +148,8 @@ class RagasScore(JudgedMetric[RagasParts]):
 
     async def ask(self, sample: Sample, judge: Judge, /) -> RagasParts:
         """Ask the judge, concurrently, about all parts whose fields the sample has."""
-        judgements, errors = await ask_parts(self._parts, sample, judge)
-        return RagasParts(
-            **judgements,
-            failed={name: str(error) for name, error in errors.items()},
-            replies={name: UnusableReply.of(error) for name, error in errors.items() if error.text},
-        )
+        judgements, failures = await ask_parts(self._parts, sample, judge)
+        return RagasParts(**judgements, **failures)
 
     def prepare(self, rows: JudgedRows[RagasParts], /) -> _PreparedParts:
         """Select the rows of each part."""

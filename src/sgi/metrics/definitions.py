@@ -125,18 +125,6 @@ class DefinedMetric(MetricWrapper):
 class DefinedJudgedMetric(DefinedMetric, JudgedWrapper):
     """A `DefinedMetric` of a judged metric; it shares the judge calls of that metric."""
 
-    metric: JudgedMetric[Any]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "judgement", self.metric.judgement)
-        object.__setattr__(self, "prompts", self.metric.prompts)
-
-    @property
-    def inner(self) -> JudgedMetric[Any]:
-        """The metric that the definition names."""
-        return self.metric
-
 
 def _size(metric: AnyMetric, known: dict[int, int]) -> int:
     """Return the number of metrics that a metric stands for, each as often as it is used."""
@@ -297,7 +285,7 @@ class _Builder(Mapping[str, AnyMetric]):
         better = table.get("higher_is_better", metric.spec.higher_is_better)
         definition = Definition(table, {**used, name: table})
         defined = DefinedJudgedMetric if isinstance(metric, JudgedMetric) else DefinedMetric
-        return defined(name, metric, better, definition)  # type: ignore[arg-type]  # chosen by the metric
+        return defined(name, metric, better, definition)
 
 
 def _check_name(name: object, place: str) -> None:

@@ -220,7 +220,7 @@ class _JudgedDocumentMetric(_DocumentMetric, JudgedWrapper):
 
 
 def _metric_class(row: Row) -> type[AnyMetric]:
-    plain, judged = row.plain, isinstance(row.plain, JudgedMetric)
+    plain = row.plain
     unit: dict[str, Any] = {"unit": COUNT} if row.convert is None else {"unit": PERCENT, "high": _PERCENT}
     unit["details"] = row.details or plain.spec.details
     scale = "a count" if row.convert is None else "percent"
@@ -242,11 +242,9 @@ References: document 002, section {row.section}.
 {plain.canonical!r}
 """
     body = {"spec": spec, "_row": row, "__doc__": doc, "__module__": __name__}
-    if isinstance(plain, JudgedMetric):
-        body |= {"judgement": plain.judgement, "prompts": plain.prompts}
     fields = [(row.parameter, Any, getattr(plain, row.parameter))] if row.parameter else []
     name = "".join(part.title() for part in row.name.split("_"))
-    base = _JudgedDocumentMetric if judged else _DocumentMetric
+    base = _JudgedDocumentMetric if isinstance(plain, JudgedMetric) else _DocumentMetric
     return make_dataclass(name, fields, bases=(base,), namespace=body, frozen=True)
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sgi.kernel.metric import Scores, Status
+from sgi.kernel.sample import RESPONSE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pydantic import JsonValue
 
+    from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
 
 _KEYS = ("statement", "assertion", "fact", "text")
@@ -25,14 +28,16 @@ _REQUEST = re.compile(
 )
 
 
-def check_column(name: str, value: object) -> None:
-    """Raise an error if a parameter is not the name of a column, or "" for none.
+def set_needs(metric: AnyMetric, facts: object) -> None:
+    """Set what a metric needs: with a column of facts, "" for none, it needs no reference.
 
     Raises:
-        TypeError: it is not a text.
+        TypeError: the name of the column is not a text.
     """
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be the name of a column, not {value!r}")
+    if not isinstance(facts, str):
+        raise TypeError(f"facts must be the name of a column, not {facts!r}")
+    if facts:
+        object.__setattr__(metric, "spec", replace(type(metric).spec, needs=RESPONSE))
 
 
 def listed_facts(sample: Sample, column: str) -> tuple[str, ...] | str:

@@ -35,11 +35,12 @@ def checked_weights(weights: object, parts: tuple[str, ...]) -> tuple[float, ...
     return tuple(map(float, weights))
 
 
-def check_share(name: str, value: object) -> None:
-    """Raise an error if a parameter is not a number from 0 to 1.
+def check_share(name: str, value: object) -> float:
+    """Return a parameter as a float.
 
     Raises:
-        ValueError: the value is not such a number.
+        ValueError: it is not a number from 0 to 1.
     """
     if type(value) not in (int, float) or not 0 <= value <= 1:  # type: ignore[operator]
         raise ValueError(f"{name} must be a number from 0 to 1, not {value!r}")
+    return float(value)  # type: ignore[arg-type]

@@ -264,14 +264,19 @@ def has_fields(part: AnyMetric, sample: Sample) -> bool:
     return all(map(sample.has, part.spec.needs))
 
 
+class _Failures(TypedDict):
+    failed: dict[str, str]
+    replies: dict[str, UnusableReply]
+
+
 async def ask_parts(
     parts: Mapping[str, JudgedMetric[Any]], sample: Sample, judge: Judge
-) -> tuple[dict[str, BaseModel], dict[str, JudgeError]]:
+) -> tuple[dict[str, BaseModel], _Failures]:
     """Ask the judge, concurrently, about the parts whose fields the sample has.
 
     Returns:
-        The judgements and the errors, by the names of the parts. An error other than `JudgeError` cancels
-        all requests.
+        The judgements, and the fields ``failed`` and ``replies`` of `PartJudgements`, by the names of the
+        parts. An error other than `JudgeError` cancels all requests.
     """
     import anyio
 
@@ -291,11 +296,11 @@ async def ask_parts(
                 group.start_soon(ask, name, part)
     except BaseExceptionGroup as raised:
         raise raised.exceptions[0] from None
-    order = [*asked]
-    return (
-        {name: judgements[name] for name in order if name in judgements},
-        {name: errors[name] for name in order if name in errors},
-    )
+    failed = {name: errors[name] for name in asked if name in errors}
+    return {name: judgements[name] for name in asked if name in judgements}, {
+        "failed": {name: str(error) for name, error in failed.items()},
+        "replies": {name: UnusableReply.of(error) for name, error in failed.items() if error.text},
+    }
 
 
 def with_replies(scores: Scores, replies: Sequence[Mapping[str, UnusableReply]]) -> Scores:

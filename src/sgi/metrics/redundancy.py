@@ -91,8 +91,7 @@ class Redundancy(Metric["Batch"]):
     )
 
     def __post_init__(self) -> None:
-        check_share("threshold", self.threshold)
-        object.__setattr__(self, "threshold", float(self.threshold))
+        object.__setattr__(self, "threshold", check_share("threshold", self.threshold))
 
     def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return the share of repeated passages of each row."""

@@ -179,8 +179,7 @@ class _RetrievalMetric(Metric[RetrievedGold]):
     threshold: float = 0.7
 
     def __post_init__(self) -> None:
-        check_share("threshold", self.threshold)
-        object.__setattr__(self, "threshold", float(self.threshold))
+        object.__setattr__(self, "threshold", check_share("threshold", self.threshold))
 
     def prepare(self, rows: Batch, /) -> RetrievedGold:
         """Find the gold passages among the retrieved passages."""

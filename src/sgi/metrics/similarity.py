@@ -14,7 +14,7 @@ from sgi.geometry.angles import angle, cosine, unit
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricHelp, MetricSpec, Question, Scores, Status
 from sgi.kernel.sample import REFERENCE, RESPONSE
-from sgi.metrics.parameters import check_choice
+from sgi.metrics.parameters import check_choice, check_share
 from sgi.text.read_share import unread_by_model
 
 if TYPE_CHECKING:
@@ -152,13 +152,10 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
         object.__setattr__(self, "models", _names(self.models))
         check_choice("aggregate", self.aggregate, Aggregate)
         check_choice("scale", self.scale, Scale)
-        if self.threshold is None:
-            if self.aggregate == "majority":
-                raise ValueError("aggregate=majority needs a threshold")
-        elif type(self.threshold) not in (int, float) or not 0 <= self.threshold <= 1:
-            raise ValueError(f"threshold must be a number from 0 to 1, not {self.threshold!r}")
-        else:
-            object.__setattr__(self, "threshold", float(self.threshold))
+        if self.threshold is not None:
+            object.__setattr__(self, "threshold", check_share("threshold", self.threshold))
+        elif self.aggregate == "majority":
+            raise ValueError("aggregate=majority needs a threshold")
 
     def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
         """Return the embedders in ``models``, or all configured embedders if it is empty."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from sgi.kernel.judged_metric import JudgedMetric, JudgedRows
 from sgi.kernel.metric import AnyMetric
@@ -11,7 +11,10 @@ from sgi.kernel.metric import AnyMetric
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from pydantic import BaseModel
+
     from sgi.kernel.metric import Scores
+    from sgi.kernel.prompts import Prompt
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.tokens import TokenModel
@@ -102,13 +105,22 @@ class JudgedWrapper(MetricWrapper, JudgedMetric[Any]):
     """Base of metrics that wrap a judged metric and share its judge calls."""
 
     @property
-    @abstractmethod
-    def inner(self) -> JudgedMetric[Any]:
-        """The metric whose scores are converted."""
+    def judgement(self) -> type[BaseModel]:  # type: ignore[override]
+        """The class of a judgement of the inner metric."""
+        return self._judged.judgement
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:  # type: ignore[override]
+        """The prompts of the inner metric."""
+        return self._judged.prompts
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Any:
         """Ask the judge for the judgement that the inner metric needs."""
-        return await self.inner.ask(sample, judge)
+        return await self._judged.ask(sample, judge)
+
+    @property
+    def _judged(self) -> JudgedMetric[Any]:
+        return cast("JudgedMetric[Any]", self.inner)
 
 
 def _require(needs: T | None) -> T:

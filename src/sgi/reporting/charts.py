@@ -42,10 +42,10 @@ _BINS = 40
 
 @dataclass(frozen=True)
 class Dot:
-    """One value in a dot plot, with the interval [low, high] if it has one; each series has its colour."""
+    """One value in a dot plot (None: no dot) with its interval [low, high]; each series has its colour."""
 
     label: str
-    value: float
+    value: float | None
     series: str = ""
     low: float | None = None
     high: float | None = None
@@ -132,9 +132,9 @@ def series_colour(
     return nominal(field, scale=scale, legend=shown if legend else None, sort=list(names))
 
 
-def _dash(field: str, names: Sequence[str]) -> dict[str, Any]:
+def _dash(names: Sequence[str]) -> dict[str, Any]:
     dashes = [_DASHES[n // len(COLOURS) % len(_DASHES)] for n in range(len(names))]
-    return nominal(field, scale={"domain": list(names), "range": dashes}, legend=None)
+    return nominal("series", scale={"domain": list(names), "range": dashes}, legend=None)
 
 
 def _rule(value: float, scale: Mapping[str, Any]) -> Chart:
@@ -316,7 +316,7 @@ def curve_chart(
     names = list(curves)
     lines = axes | {"order": quantitative("step"), "color": series_colour("series", names)}
     if len(names) > len(COLOURS):
-        lines["strokeDash"] = _dash("series", names)
+        lines["strokeDash"] = _dash(names)
     return {
         "title": title,
         "width": _HEIGHT,

@@ -78,11 +78,11 @@ def _groups(diagnosis: Diagnosis) -> Table:
     return Table(columns, rows, title=f"Share of the rows called so, by {diagnosis.by}")
 
 
-def row_table(rows: Sequence[RowDiagnosis], *, title: str = "Rows") -> Table:
+def row_table(rows: Sequence[RowDiagnosis]) -> Table:
     """Return a table of rows with their evidence."""
     cells = ((row.id, row.label, row.explanation, evidence_text(row)) for row in rows)
     return Table(
-        ("id", "cause", "because", "evidence"), cells, title=title, left=["cause", "because", "evidence"]
+        ("id", "cause", "because", "evidence"), cells, title="Rows", left=["cause", "because", "evidence"]
     )
 
 

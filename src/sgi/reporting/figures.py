@@ -117,7 +117,7 @@ def groups_figure(part: GroupTable, metric: str) -> Chart:
 
 def _mean_dot(name: str, summary: MetricSummary) -> Dot:
     low, high = interval_ends(summary.interval)
-    return Dot(name, summary.mean or 0.0, low=low, high=high)
+    return Dot(name, summary.mean, low=low, high=high)
 
 
 def correlation_figure(part: Correlation) -> Chart:
@@ -173,7 +173,7 @@ def causes_figure(diagnosis: Diagnosis) -> Chart:
         ValueError: no row is diagnosed.
     """
     dots = [
-        Dot(each.cause, each.share or 0.0, "", *interval_ends(each.interval))
+        Dot(each.cause, each.share, "", *interval_ends(each.interval))
         for each in diagnosis.causes
         if each.rows
     ]

@@ -120,9 +120,9 @@ def format_percentiles(summary: MetricSummary) -> str:
     )
 
 
-def calibration_hint(metric: str, run: str = "RUN") -> str:
+def calibration_hint(metric: str) -> str:
     """Return a hint with the command that calibrates a score on a run with labelled rows."""
-    command = f"sgi judge calibrate {run} -m {shlex.quote(metric)}"
+    command = f"sgi judge calibrate RUN -m {shlex.quote(metric)}"
     return f"{metric} is a score, not a probability. To calibrate it on a run with labelled rows: {command}"
 
 

@@ -44,7 +44,6 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "number": formatting.number,
     "scaled": formatting.format_scaled,
     "mean_text": formatting.format_mean,
-    "interval_text": formatting.format_interval,
     "moment": formatting.moment,
     "count": "{:,}".format,
     "beginning": formatting.beginning,

@@ -30,7 +30,7 @@ def systems_figure(metric: MetricLeaderboard, unit: str) -> Chart:
     dots, ends = [], []
     for name, score in zip(names, metric.drawn, strict=True):
         low, high = interval_ends(score.interval)
-        dots.append(Dot(name, score.mean or 0.0, low=low, high=high))
+        dots.append(Dot(name, score.mean, low=low, high=high))
         if score.letters:
             ends.append(
                 {"label": name, "end": score.mean if high is None else high, "letters": score.letters}
@@ -70,7 +70,7 @@ def system_groups_figure(board: Leaderboard, place: int) -> Chart:
     metric = board.metrics[place]
     systems = dict(zip(board.systems, short_names(board.systems), strict=True))
     dots = [
-        Dot(label, score.mean or 0.0, systems[score.system], *interval_ends(score.interval))
+        Dot(label, score.mean, systems[score.system], *interval_ends(score.interval))
         for label, group in zip(short_names([one.name for one in board.groups]), board.groups, strict=True)
         for score in sorted(group.metrics[place].drawn, key=lambda one: board.systems.index(one.system))
     ]

@@ -21,7 +21,7 @@ from sgi.kernel.guard_verdict import GuardVerdict
 from sgi.kernel.short_text import quote, short
 from sgi.metrics.grounding.prepared_row import NO_CLAIMS
 from sgi.metrics.grounding.streaming import SentenceReader, StreamedAnswer, Support, read_answer, score_of
-from sgi.service.guard_file import ANSWER_WORDS, MEASURED, PASSAGE_WORDS, SCORE, GuardFile
+from sgi.service.guard_file import ANSWER_WORDS, PASSAGE_WORDS, SCORE, GuardFile
 from sgi.stats.traffic_monitor import TrafficMonitor
 
 if TYPE_CHECKING:
@@ -38,6 +38,12 @@ _MOST_RUNNING = 64
 """How many checks of a guard run in threads at once, with those whose time is over: a thread goes on.
 It is more than the 40 threads of an event loop, so that it is reached only if checks hang."""
 _BUSY = "too many checks are running"
+_HAVE = {
+    SCORE: "a score",
+    ANSWER_WORDS: "a length in words",
+    PASSAGE_WORDS: "passages with a number of words",
+}
+"""What answers "have", by the value that the monitor tests."""
 
 
 @dataclass(slots=True)
@@ -124,7 +130,7 @@ class Guard:
             return ""
         return (
             f"after {self._monitor.answers:,} answers, traffic differs from the fitted answers: more than "
-            f"{100 * limit.share:.0f} % have {MEASURED[limit.value].text} {limit.side} {limit.limit:.3g}; "
+            f"{100 * limit.share:.0f} % have {_HAVE[limit.value]} {limit.side} {limit.limit:.3g}; "
             "fit the guard again"
         )
 

@@ -42,22 +42,12 @@ MIN_QUESTIONS = 10
 """The least number of questions with a good answer; ten promise 26 %."""
 
 SCORE, ANSWER_WORDS, PASSAGE_WORDS = "score", "answer words", "passage words"
+_BOTH: tuple[Side, ...] = "below", "above"
+SIDES: Mapping[str, Sequence[Side]] = {SCORE: ("below",), ANSWER_WORDS: _BOTH, PASSAGE_WORDS: _BOTH}
+"""The sides that count, for each value of an answer that the monitor tests."""
 
-
-class Measured(NamedTuple):
-    """A value of each answer that the monitor tests: what answers "have", and the sides that count."""
-
-    text: str
-    sides: Sequence[Side]
-
-
-MEASURED: Mapping[str, Measured] = {
-    SCORE: Measured("a score", ("below",)),
-    ANSWER_WORDS: Measured("a length in words", ("below", "above")),
-    PASSAGE_WORDS: Measured("passages with a number of words", ("below", "above")),
-}
-SIDES: Mapping[str, Sequence[Side]] = {name: measured.sides for name, measured in MEASURED.items()}
-
+_NO_CLAIM = 2.0
+"""A finite score above all others, for answers that claim nothing."""
 _MAX_QUOTED = 60
 _ROUNDING = 1e-9
 _NOT_BAD = "expected bad answers, found the label 1"
@@ -276,7 +266,7 @@ def _labelled(good: DataLike, bad: DataLike | None, **options: Any) -> tuple[lis
 
 def _traffic_limits(read: Sequence[StreamedAnswer], bad_share: float) -> tuple[TrafficLimit, ...]:
     values: dict[str, ArrayLike] = {
-        SCORE: np.minimum(_scores(read), 2.0),  # finite; an answer that claims nothing is above all others
+        SCORE: np.minimum(_scores(read), _NO_CLAIM),
         ANSWER_WORDS: [answer.words for answer in read],
         PASSAGE_WORDS: [answer.passage_words for answer in read],
     }
@@ -304,7 +294,7 @@ def fit_limit(scores: NDArray[np.float64], asked: float) -> tuple[float, float]:
         needed = rows_needed(asked, CONFIDENCE)
         raise UsageError(message, hint=f"Give more good answers: {needed:,} promise {100 * asked:.3g} %.")
     top = float(claiming.max())
-    finite = np.minimum(scores, 2.0)
+    finite = np.minimum(scores, _NO_CLAIM)
     threshold = conformal_threshold(finite, asked, confidence=CONFIDENCE)
     if threshold == FLAGS_NOTHING:
         return float(finite.min()), highest_share(0, n, 1 - CONFIDENCE)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.stats.percentiles import percentile
+from sgi.stats.percentiles import log_choices, percentile
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -84,8 +84,7 @@ def highest_share(count: int, n: int, tail: float) -> float:
     if count >= n:
         return 1.0
     places = np.arange(count + 1)
-    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, n + 1)))))
-    chosen = logs[n] - logs[places] - logs[n - places]
+    chosen = log_choices(n)[places]
     low, high = 0.0, 1.0
     for _ in range(_BISECTIONS):
         share = (low + high) / 2

@@ -187,7 +187,7 @@ class LogisticMap:
 
     def probability(self, scores: ArrayLike, /) -> Floats:
         """Return the probability that the label is true, for each score, in [0, 1]; NaN for NaN."""
-        return _sigmoid(self._log_odds(self._standardise(scores)))
+        return sigmoid(self._log_odds(self._standardise(scores)))
 
     def interval(self, scores: ArrayLike, /) -> tuple[Floats, Floats]:
         """Return the ends of the 95 % interval of each probability.
@@ -201,7 +201,7 @@ class LogisticMap:
         with np.errstate(over="ignore", invalid="ignore"):
             variance = of_intercept + 2 * mixed * standard + of_slope * standard**2
             reach = self.quantile * np.sqrt(np.maximum(variance, 0.0))
-        ends = _sigmoid(odds - reach), _sigmoid(odds + reach)
+        ends = sigmoid(odds - reach), sigmoid(odds + reach)
         return ends if self.bounds is None else self.bounds.widen(scores, ends, everywhere=not self.fits)
 
     def _standardise(self, scores: ArrayLike) -> Floats:
@@ -333,14 +333,14 @@ def _loss(line: Floats, standard: Floats, truth: Floats) -> float:
 
 def _scores(line: Floats, standard: Floats, truth: Floats) -> Floats:
     """Return the gradient of the penalised log likelihood by row; each has the same part of the prior."""
-    miss = truth - _sigmoid(line[0] + line[1] * standard)
+    miss = truth - sigmoid(line[0] + line[1] * standard)
     prior = (1 / line[1] - 1 / PRIOR_MODE) / len(truth)
     return np.column_stack([miss, miss * standard + prior])
 
 
 def _hessian(line: Floats, standard: Floats) -> Floats:
     """Return the Hessian of the loss, which is positive definite."""
-    probability = _sigmoid(line[0] + line[1] * standard)
+    probability = sigmoid(line[0] + line[1] * standard)
     weight = probability * (1 - probability)
     mixed = float((weight * standard).sum())
     own = float((weight * standard * standard).sum()) + 1 / line[1] ** 2
@@ -367,7 +367,7 @@ def _lack_of_fit(line: Floats, standard: Floats, truth: NDArray[np.bool_], codes
     ranks = sum(np.searchsorted(ordered, standard, side) for side in ("left", "right")) / (2 * len(ordered))
     waves = np.cos(np.pi * np.multiply.outer(ranks, _WAVES))
     design = np.column_stack([np.ones(len(ordered)), standard])
-    probability = _sigmoid(line[0] + line[1] * standard)
+    probability = sigmoid(line[0] + line[1] * standard)
     weight = probability * (1 - probability)
     inner, shared = (np.einsum("n,ni,nj->ij", weight, design, other) for other in (design, waves))
     rest = waves - np.einsum("ni,ij->nj", design, np.linalg.pinv(inner) @ shared)
@@ -381,5 +381,6 @@ def _lack_of_fit(line: Floats, standard: Floats, truth: NDArray[np.bool_], codes
     return float(np.exp(-max(float(total @ np.linalg.pinv(variance) @ total), 0.0) / 2))
 
 
-def _sigmoid(odds: Floats) -> Floats:
+def sigmoid(odds: Floats) -> Floats:
+    """Return the probabilities of log odds."""
     return np.asarray((1 + np.tanh(odds / 2)) / 2)

@@ -16,6 +16,7 @@ from sgi.stats.intervals import (
     too_few_clusters,
     unseen_share,
 )
+from sgi.stats.logistic_map import sigmoid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +108,7 @@ class OrderLengthModel:
         count = len(np.unique(self.codes[weights != 0]))
         if isinstance(known, NoInterval) or count < MIN_QUESTIONS:
             return known if isinstance(known, NoInterval) else too_few_clusters(count, MIN_QUESTIONS)
-        mean = _sigmoid(self.design @ self.coefficients)
+        mean = sigmoid(self.design @ self.coefficients)
         slope = (weights * mean * (1 - mean)) @ self.design @ self.bread
         influence = np.bincount(self.codes, (weights - self.design @ slope) * self.misses)
         error = float(np.sqrt(np.square(influence).sum()))
@@ -169,7 +170,7 @@ def fit_order_length(
         if not diverging.any():
             break
         kept &= ~diverging
-    mean = _sigmoid(odds)
+    mean = sigmoid(odds)
     misses = np.where(kept, won - mean, 0.0)
     information = _information(design[kept], mean[kept])
     covariance = _covariance(design[kept], mean[kept], misses[kept], codes[kept], information)
@@ -181,7 +182,7 @@ def _maximise(design: Floats, won: Floats) -> Floats:
     coefficients = np.zeros(design.shape[1])
     for _ in range(_STEPS):
         odds = design @ coefficients
-        mean = _sigmoid(odds)
+        mean = sigmoid(odds)
         step = _inverse(_information(design, mean)) @ (design.T @ (won - mean))
         change = float(np.abs(design @ step).max(initial=0.0))
         if change < _CONVERGED or np.abs(odds).max(initial=0.0) > 2 * MAX_LOG_ODDS:
@@ -215,7 +216,3 @@ def _known_part(design: Floats) -> Floats:
     """Return the projection of coefficients on what the log odds of these rows determine."""
     products = design.T @ design
     return np.asarray(_inverse(products) @ products)
-
-
-def _sigmoid(odds: Floats) -> Floats:
-    return np.asarray((1 + np.tanh(odds / 2)) / 2)

@@ -29,6 +29,7 @@ from sgi.stats.means import (
     clusters_that_differ,
     row_weights,
 )
+from sgi.stats.permutation_tests import binomial_tail
 from sgi.stats.sample_size import detectable_difference
 
 if TYPE_CHECKING:
@@ -345,7 +346,7 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
     lost, gained = int((before > after).sum()), int((after > before).sum())
     changed = lost + gained
     if changed < _MIN_CHI_SQUARED_PAIRS:
-        tail = sum(math.comb(changed, k) for k in range(min(lost, gained) + 1)) / 2**changed
+        tail = binomial_tail(max(lost, gained), changed, 0.5)
         return McNemar(lost, gained, min(1.0, 2 * tail), "exact binomial")
     return McNemar(lost, gained, _two_sided(abs(lost - gained) / math.sqrt(changed)), "chi-squared")
 

@@ -142,11 +142,16 @@ def _ranks_of_whole_clusters(sizes: NDArray[np.int64], share: float, tail: float
     return low or None, high if high <= sizes.sum() else None
 
 
+def log_choices(n: int) -> NDArray[np.float64]:
+    """Return the logarithms of the binomial coefficients of n and 0 to n, shape (n + 1,)."""
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, n + 1)))))
+    return np.asarray(logs[n] - logs - logs[::-1])
+
+
 def _ranks(n: int, share: float, tail: float) -> _Ranks:
     """Return the ranks of both ends of n independent rows; None if no rank is far enough out."""
-    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, n + 1)))))
     counts = np.arange(n + 1)
-    chances = np.exp(logs[n] - logs - logs[::-1] + counts * log(share) + (n - counts) * log(1 - share))
+    chances = np.exp(log_choices(n) + counts * log(share) + (n - counts) * log(1 - share))
     at_most, at_least = np.cumsum(chances), np.cumsum(chances[::-1])[::-1]
     lower = np.flatnonzero(at_most[:-1] <= tail)
     upper = np.flatnonzero(at_least[1:] <= tail)

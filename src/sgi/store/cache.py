@@ -41,12 +41,12 @@ class CacheStats(NamedTuple):
     bytes: int
 
 
-def default_cache_path(name: str = "vectors.db") -> Path:
-    """Return the path of a cache file in ``SGI_CACHE_DIR`` or the user's cache folder."""
+def default_cache_path() -> Path:
+    """Return the path of the cache file in ``SGI_CACHE_DIR`` or the user's cache folder."""
     from platformdirs import user_cache_path
 
     folder = os.environ.get("SGI_CACHE_DIR")
-    return (Path(folder).expanduser() if folder else user_cache_path("sgi", appauthor=False)) / name
+    return (Path(folder).expanduser() if folder else user_cache_path("sgi", appauthor=False)) / "vectors.db"
 
 
 class MemoryCache:

@@ -43,7 +43,7 @@ def warnings(card: DetectorCard) -> Iterator[str]:
         yield f"AUROC {card.ranking.auroc:.3f} is above {TOO_GOOD}, which suggests leakage. {_LEAK}"
     elif card.ranking.auroc < 1 - TOO_GOOD:
         yield f"AUROC {card.ranking.auroc:.3f} is reversed and close to 0, which suggests leakage. {_LEAK}"
-    if card.permuted is not None and not _includes(card.permuted.interval, CHANCE):
+    if card.permuted is not None and not _includes_chance(card.permuted.interval):
         yield (
             f"With permuted labels the AUROC is {number(card.permuted.auroc, card.permuted.interval)}, not"
             " 0.5. Either few labels can be exchanged (groups exchange labels only with groups of the same"
@@ -98,8 +98,8 @@ def _auroc(ranking: Ranking) -> str:
     return number(ranking.auroc, ranking.interval)
 
 
-def _includes(interval: Interval | None, value: float) -> bool:
-    return interval is None or interval.low <= value <= interval.high
+def _includes_chance(interval: Interval | None) -> bool:
+    return interval is None or interval.low <= CHANCE <= interval.high
 
 
 def _above(one: Ranking, other: Ranking) -> bool:
@@ -176,7 +176,7 @@ def _matching_notes(ranking: Ranking, matched: MatchedControl | None, name: str,
     rows = f"{matched.pairs:,} pairs of {width_words(matched.width, unit)}"
     auroc, overall = _auroc(matched.ranking), f"{ranking.auroc:.3f} on all rows"
     alone = next((one.ranking for one in matched.baselines if one.name == name), None)
-    if _includes(matched.ranking.interval, CHANCE):
+    if _includes_chance(matched.ranking.interval):
         yield f"On {rows}, the score is not shown to differ from chance: AUROC {auroc}."
     elif alone is not None and _ranks(alone):
         yield f"On {rows}, the AUROC is {auroc}, but {name} may explain part of it."
@@ -203,7 +203,7 @@ def _matching_notes(ranking: Ranking, matched: MatchedControl | None, name: str,
 
 def _ranks(alone: Ranking) -> bool:
     """Return whether the matched quantity still separates the classes, or may do so."""
-    return abs(alone.auroc - CHANCE) > MAX_IMBALANCE or not _includes(alone.interval, CHANCE)
+    return abs(alone.auroc - CHANCE) > MAX_IMBALANCE or not _includes_chance(alone.interval)
 
 
 def _within_length(alone: Ranking | None) -> Iterator[str]:

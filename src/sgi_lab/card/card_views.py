@@ -17,10 +17,11 @@ from sgi_lab.card.card_verdicts import number, width_words
 from sgi_lab.card.controls import LENGTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sgi.analysis.agreement.report import Estimate
     from sgi.reporting.charts import Chart
+    from sgi.stats.confounds import Baseline
     from sgi.stats.intervals import Interval
     from sgi.stats.ranking import Ranking
     from sgi_lab.card.card import Calibration, DetectorCard, MatchedControl
@@ -302,9 +303,9 @@ def _dots(card: DetectorCard) -> Iterator[Dot]:
     for matched, series in ((card.length_matched, BY_LENGTH), (card.precision_matched, BY_PRECISION)):
         if matched is not None:
             yield _dot(card.name, matched.ranking, series)
-    for baseline in card.baselines:
-        yield _dot(f"{baseline.name} ({baseline.direction})", baseline.ranking, ALL_ROWS)
-    yield from _matched_baselines(card.length_matched, BY_LENGTH)
+    yield from _baseline_dots(card.baselines, ALL_ROWS)
+    if card.length_matched is not None:
+        yield from _baseline_dots(card.length_matched.baselines, BY_LENGTH)
     if card.shuffled.ranking is not None:
         yield _dot("contexts shuffled", card.shuffled.ranking, ALL_ROWS)
     if card.permuted is not None:
@@ -312,8 +313,8 @@ def _dots(card: DetectorCard) -> Iterator[Dot]:
         yield Dot("labels shuffled", card.permuted.auroc, ALL_ROWS, interval.low, interval.high)
 
 
-def _matched_baselines(matched: MatchedControl | None, series: str) -> Iterator[Dot]:
-    for baseline in () if matched is None else matched.baselines:
+def _baseline_dots(baselines: Iterable[Baseline], series: str) -> Iterator[Dot]:
+    for baseline in baselines:
         yield _dot(f"{baseline.name} ({baseline.direction})", baseline.ranking, series)
 
 

@@ -12,6 +12,7 @@ from sgi.engine.progress import silent
 from sgi.geometry.passages import LEAST_SEPARATION
 from sgi.kernel.errors import DataError
 from sgi.kernel.signature import run_signature
+from sgi.stats.conformal import one_row_per_cluster
 from sgi.stats.confounds import matched_rows
 from sgi_lab.paper.paper_answers import Answers, AnswerVectors, embed_answers
 from sgi_lab.paper.published import REPORTED_MODEL, paper_model
@@ -73,7 +74,7 @@ def select(answers: Answers, name: SampleName, *, seed: int = 0) -> Selection:
 
 
 def _paper_sample(answers: Answers, seed: int) -> Selection:
-    one = _one_per_cluster(answers.clusters, seed)
+    one = one_row_per_cluster(answers.clusters, seed=seed)
     long = one[answers.lengths[one] >= SHORTEST]
     filtered = {
         "other answers of the same items": len(answers.labels) - len(one),
@@ -81,13 +82,6 @@ def _paper_sample(answers: Answers, seed: int) -> Selection:
         f"answers after the first {MOST:,}": max(0, len(long) - MOST),
     }
     return Selection("paper", long[:MOST], filtered)
-
-
-def _one_per_cluster(clusters: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """Return one random row of each cluster."""
-    shuffled = np.random.default_rng(seed).permutation(len(clusters))
-    _, first = np.unique(clusters[shuffled], return_index=True)
-    return np.sort(shuffled[first])
 
 
 HALUEVAL, TRUTHFULQA = "halueval_qa", "truthfulqa"

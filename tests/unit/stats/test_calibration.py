@@ -200,10 +200,10 @@ def test_the_error_by_chance_is_that_of_right_probabilities():
         expected_calibration_error(probabilities, generator.random(40) < probabilities, binning="mass")
         for _ in range(300)
     ]
-    chance = error_by_chance(probabilities, binning="mass")
+    chance = error_by_chance(probabilities)
     assert chance == pytest.approx(np.mean(errors), abs=0.01)
-    assert chance == error_by_chance(probabilities, binning="mass")
-    assert error_by_chance(np.repeat(probabilities, 100), binning="mass") < 0.2 * chance
+    assert chance == error_by_chance(probabilities)
+    assert error_by_chance(np.repeat(probabilities, 100)) < 0.2 * chance
 
 
 def test_many_rows_are_dealt_evenly():

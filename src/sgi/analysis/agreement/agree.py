@@ -250,8 +250,8 @@ def _verdicts(data: _LabelledMetric, result: MetricAgreement, threshold: float |
         return replace(
             result, reason="its range is not 0 to 1, so there is no default threshold; give `threshold`"
         )
-    low, most = (math.inf if end is None else end for end in (column.low, column.high))
-    if (column.low is not None and threshold < low) or threshold > most:
+    low, most = column.bounds
+    if not low <= threshold <= most:
         reason = f"its range is {low:g} to {most:g}, without the threshold {threshold:g}"
         return replace(result, reason=reason)
     yes = column.meets(threshold)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sgi.analysis.audit.drift import Drift
     from sgi.analysis.audit.label_sample import LabelSample
     from sgi.analysis.audit.probes import Probe
+    from sgi.engine.run import Run
     from sgi.kernel.metric_column import MetricProvenance
     from sgi.stats.judge_trust import CorrectedShare, JudgeTrust, LabelCounts
     from sgi.store.database import Database
@@ -178,8 +179,8 @@ def audit_labels(
     label: str | None = None,
     *,
     threshold: float | None = None,
-) -> tuple[Audit, MetricProvenance | None]:
-    """Audit a metric of a stored run against labels, and return the provenance of the metric.
+) -> tuple[Audit, MetricProvenance | None, Run]:
+    """Audit a metric of a stored run against labels; also return the metric's provenance and the run.
 
     Args:
         database: the database of the run.
@@ -215,7 +216,7 @@ def audit_labels(
         obstacles=tuple(sample.obstacles()),
         notes=tuple(sample.notes()),
     )
-    return audit, run_provenance(database, record)[sample.column.metric]
+    return audit, run_provenance(database, record)[sample.column.metric], sample.run
 
 
 def _trust(sample: LabelSample) -> JudgeTrust:

@@ -71,10 +71,9 @@ class AuditedMean:
         return {**facts, "trusted": self.trusted, "share_yes": self.share_yes, "corrected": corrected}
 
 
-def audited_means(database: Database, record: RunRecord) -> tuple[AuditedMean, ...]:
-    """Return what audits say about each metric that has a judge or an audit."""
+def audited_means(database: Database, record: RunRecord, run: Run | None = None) -> tuple[AuditedMean, ...]:
+    """Return what audits say about each metric that has a judge or an audit; reads the run if it must."""
     found = []
-    run: Run | None = None
     for metric, provenance in run_provenance(database, record).items():
         if provenance is None:
             if judged_metric(metric, stored_definitions(record).metrics) is not None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sgi.analysis.audit.probes import FIRST_REPEAT, MAX_LOST, MIN_ROWS, Verdict
+from sgi.analysis.audit.probes import FIRST_REPEAT, MAX_LOST, MIN_ROWS
 from sgi.kernel.errors import SgiError, UnknownNameError
+from sgi.kernel.metric_column import meets
 from sgi.stats.intervals import interval_or_none
 from sgi.stats.means import mean_interval
 from sgi.stats.paired_tests import paired_differences
@@ -171,7 +172,7 @@ def _compared(
 ) -> Drift:
     """Compare the stored scores, the first column, with the new ones."""
     old, new = table[:, 0], table[:, 1:]
-    passes = Verdict(threshold, column.higher_is_better)(table)
+    passes = meets(table, threshold, higher_is_better=column.higher_is_better)
     changed = (passes[:, 1:] != passes[:, [0]]).mean(axis=1)
     (paired,) = paired_differences(old, new.mean(axis=1), ranges=[column.width])
     p = old_reply_p(table)

@@ -182,11 +182,9 @@ def verdict_threshold(column: MetricColumn, threshold: float | None) -> float:
     if limit is None:
         hint = "Give --threshold: from which score on the verdict is yes."
         raise UsageError(f"The range of {name} is not 0 to 1, so it has no default threshold.", hint=hint)
-    low, high = (math.inf if end is None else end for end in (ranged.low, ranged.high))
-    if not math.isfinite(limit) or (ranged.low is not None and limit < low) or limit > high:
-        ends = (
-            f"{'−∞' if ranged.low is None else f'{low:g}'} to {'∞' if ranged.high is None else f'{high:g}'}"
-        )
+    low, high = ranged.bounds
+    if not math.isfinite(limit) or not low <= limit <= high:
+        ends = f"{low:g} to {high:g}".replace("-inf", "−∞").replace("inf", "∞")
         raise UsageError(f"The threshold {limit:g} is not in the range of {name}, {ends}.")
     return limit
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -12,13 +13,14 @@ import numpy as np
 from sgi.analysis.audit.probe_texts import PROBES
 from sgi.engine.run_options import MAX_REPEAT
 from sgi.kernel.errors import SgiError, UnknownNameError
+from sgi.kernel.metric_column import meets
 from sgi.stats.intervals import interval_or_none, normal_quantile
 from sgi.stats.means import mean_interval
 from sgi.stats.paired_tests import holm, paired_differences
 from sgi.stats.permutation_tests import binomial_tail, sign_flip_p
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -157,7 +159,7 @@ class _Audit:
     """What the probes of an audit share; ``rate`` is the largest number of calls per row so far."""
 
     score: ScoreSamples
-    is_pass: Verdict
+    is_pass: Callable[[Floats], NDArray[np.bool_]]
     width: float
     tests: int
     max_calls: int
@@ -210,18 +212,6 @@ class _Audit:
         )
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Decides which scores pass: at least the threshold, or at most it if lower is better."""
-
-    threshold: float
-    higher_is_better: bool = True
-
-    def __call__(self, values: Floats, /) -> NDArray[np.bool_]:
-        """Return whether each value passes."""
-        return np.asarray(values >= self.threshold if self.higher_is_better else values <= self.threshold)
-
-
 async def run_probes(
     score: ScoreSamples,
     samples: Sequence[Sample],
@@ -267,7 +257,8 @@ async def run_probes(
     for name in names:
         if name not in PROBES:
             raise UnknownNameError("probe", name, hint=f"Probes: {', '.join(PROBES)}.")
-    audit = _Audit(score, Verdict(threshold, higher_is_better), width or 1.0, len(names), max_calls)
+    is_pass = partial(meets, threshold=threshold, higher_is_better=higher_is_better)
+    audit = _Audit(score, is_pass, width or 1.0, len(names), max_calls)
     codes = np.arange(len(samples)) if clusters is None else np.asarray(clusters)
     results = [
         await _probe(audit, name, _drawn(PROBES[name], samples, codes, max_calls, seed)) for name in names

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.open_resources import JudgeLike
     from sgi.engine.resources import Resources
-    from sgi.engine.run_options import Cassette, EmbedderLike
+    from sgi.engine.run_options import Cassette
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.metric_column import MetricProvenance
     from sgi.kernel.prompts import Inquiry
@@ -85,7 +85,6 @@ async def open_scorer_of_run(
     judge: JudgeLike | None = None,
     *,
     trusted: bool = False,
-    embedders: Sequence[EmbedderLike] = (),
     cassette: Cassette | None = None,
     cache: bool | Path = True,
 ) -> AsyncIterator[RunScorer]:
@@ -96,7 +95,6 @@ async def open_scorer_of_run(
         metric: the canonical string of the metric.
         judge: the judge; None for the one in the settings of the run.
         trusted: whether the user agrees that the judge of the stored settings receives the texts.
-        embedders: embedders in place of those of the run.
         cassette: a file of judge calls to record or to replay.
         cache: where vectors and replies are cached, as in `sgi.evaluate`.
 
@@ -118,7 +116,7 @@ async def open_scorer_of_run(
             "cassette": cassette,
             "cache": cache,
         },
-        list(embedders or record.spec.get("embedders", ())) or None,
+        list(record.spec.get("embedders", ())) or None,
         source=f"the run {record.label}",
     )
     if judge is None and options.judge is not None and judged_metrics([named]) and not trusted:
@@ -127,7 +125,7 @@ async def open_scorer_of_run(
             "come from someone else, so SGI sends it no texts without your consent.",
             hint=f"If you trust it, name it: --judge {options.judge.model}.",
         )
-    require_local_models(record, () if embedders else options.embedders, option="-e")
+    require_local_models(record, options.embedders, option="-e")
     require_local_models(record, models_of([named]), option="-m, with the model")
     async with open_resources([named], options) as resources:
         yield RunScorer(named, resources)

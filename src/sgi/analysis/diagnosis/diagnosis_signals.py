@@ -384,11 +384,8 @@ SIGNALS: Mapping[str, SignalSpec] = {
 
 def read_signals(names: tuple[str, ...], sample: Sample, scores: Mapping[str, Score]) -> dict[str, Signal]:
     """Return the signals of a row, given the scores by the keys of `METRICS` and `STORED`."""
-    signals = {name: _read(SIGNALS[name], sample, scores) for name in names}
-    return {
-        name: replace(signal, is_share=True) if SIGNALS[name].is_share else signal
-        for name, signal in signals.items()
-    }
+    specs = {name: SIGNALS[name] for name in names}
+    return {name: replace(_read(it, sample, scores), is_share=it.is_share) for name, it in specs.items()}
 
 
 def _read(spec: SignalSpec, sample: Sample, scores: Mapping[str, Score]) -> Signal:

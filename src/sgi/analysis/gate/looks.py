@@ -44,7 +44,7 @@ def gate_stored_run(
     earlier = earlier_looks(database, questions, record.id)
     report = gate(run, rules, against=base, earlier=earlier, **options)
     gated = {metric_of(run, check)[0] for check in report.checks}
-    audits = {mean.metric: mean for mean in audited_means(database, record) if mean.metric in gated}
+    audits = {mean.metric: mean for mean in audited_means(database, record, run) if mean.metric in gated}
     if require_audit:
         report = _require_audits(report, run, audits)
     notes = [*audit_notes(tuple(audits.values())), *_look_notes(report)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from typing_extensions import TypedDict
@@ -12,7 +12,7 @@ from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricHelp, MetricSpec, Question
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.judged.claims import EXTRACT, VERIFY, Claims, claims_of, verify_claims
-from sgi.metrics.listed_facts import check_column, listed_facts, scores_of_facts
+from sgi.metrics.listed_facts import listed_facts, scores_of_facts, set_needs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,9 +101,7 @@ class CompletenessJudged(JudgedMetric[Claims]):
     prompts: ClassVar = (EXTRACT, VERIFY)
 
     def __post_init__(self) -> None:
-        check_column("facts", self.facts)
-        if self.facts:
-            object.__setattr__(self, "spec", replace(type(self).spec, needs=RESPONSE))
+        set_needs(self, self.facts)
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Claims:
         """Ask the judge for the claims of the reference, and whether the response states each."""

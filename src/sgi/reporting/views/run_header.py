@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,15 +28,18 @@ def stop_reason(record: RunRecord) -> str:
 
 def stored_means(record: RunRecord) -> dict[str, tuple[float | None, bool]]:
     """Return the mean of each metric, if the summary has it, and whether it is a share shown as percent."""
+    summaries = metric_summaries(record).items()
+    return {name: (entry.get("mean"), bool(entry.get("is_share"))) for name, entry in summaries}
+
+
+def metric_summaries(record: RunRecord) -> dict[str, dict[str, Any]]:
+    """Return the summary of each metric; it is empty if the run stores no summary."""
     entries = {entry["metric"]: entry for entry in (record.summary or {}).get("metrics", ())}
-    known = {name: entries.get(name, {}) for name in record.metrics}
-    return {name: (entry.get("mean"), bool(entry.get("is_share"))) for name, entry in known.items()}
+    return {name: entries.get(name, {}) for name in record.metrics}
 
 
-def run_header(record: RunRecord) -> dict[str, object]:
-    """Return a run without its rows, as the JSON API and the JSON report show it."""
-    same = ("signature", "versions", "spec")
-    means = stored_means(record)
+def run_state(record: RunRecord) -> dict[str, object]:
+    """Return the name, data and state of a run as JSON values."""
     return {
         "id": record.id,
         "name": record.name,
@@ -48,11 +51,21 @@ def run_header(record: RunRecord) -> dict[str, object]:
         "stopped": stop_reason(record),
         "created_at": record.created_at,
         "finished_at": record.finished_at,
+        "tags": record.tags,
+        "signature": record.signature,
+    }
+
+
+def run_header(record: RunRecord) -> dict[str, object]:
+    """Return a run without its rows, as the JSON API and the JSON report show it."""
+    means = stored_means(record)
+    return run_state(record) | {
         "metrics": record.metrics,
         "means": {name: mean for name, (mean, _) in means.items()},
         "shares": sorted(name for name, (_, is_share) in means.items() if is_share),
-        "tags": record.tags,
-    } | {name: getattr(record, name) for name in same}
+        "versions": record.versions,
+        "spec": record.spec,
+    }
 
 
 def unfinished_notes(records: Sequence[RunRecord]) -> Iterator[str]:

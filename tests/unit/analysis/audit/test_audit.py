@@ -56,7 +56,7 @@ def judged(database, *, run="r1", rows=200, right=0.97, labels=60, judge=JUDGE, 
 
 def audited(database, record, **options):
     """Audit a run, and store the audit."""
-    audit, provenance = audit_labels(database, record, "faithfulness", **options)
+    audit, provenance, _ = audit_labels(database, record, "faithfulness", **options)
     audit = audit.after(audits_of(database, scorer_key("faithfulness", provenance)))
     store_audit(database, audit.stored(provenance))
     return audit
@@ -100,7 +100,7 @@ def test_the_corrected_share_covers_the_truth_and_the_raw_share_does_not(databas
 def test_answers_to_one_question_count_once(database):
     changes = {row: {"question": "the same?", "label": True} for row in range(40)}
     record = labelled_run(database, "faithfulness", rows=40, changes=changes, values=[1.0] * 40)
-    audit, _ = audit_labels(database, record, "faithfulness")
+    audit, _, _ = audit_labels(database, record, "faithfulness")
     assert (audit.rows, audit.counts.labelled) == (1, 1)
 
 
@@ -113,7 +113,7 @@ def test_a_row_without_a_value_is_left_out_and_named(database):
         changes={row: {"question": f"{row}?", "label": True} for row in range(40)},
         values=values,
     )
-    audit, _ = audit_labels(database, record, "faithfulness")
+    audit, _, _ = audit_labels(database, record, "faithfulness")
     assert audit.counts.labelled == 35
     assert audit.notes[0] == "5 of 40 rows have no value and are left out (35 ok, 5 missing)."
 
@@ -124,7 +124,7 @@ def test_labels_by_people_count_from_the_beginning_of_the_order(database):
     order = [run.ids[row] for row in label_order(run, "faithfulness")]
     yes = says_yes(run.metric("faithfulness"), 0.5)
     assert abs(sum(yes[run.ids.index(name)] for name in order[:40]) - 20) <= 1
-    nothing, _ = audit_labels(database, record, "faithfulness", "people")
+    nothing, _, _ = audit_labels(database, record, "faithfulness", "people")
     assert [
         name for name, _ in rows_to_label(database, record, "faithfulness", 0.5, nothing.used, 40)
     ] == order[:40]
@@ -207,7 +207,7 @@ def test_the_first_verdict_is_kept_while_its_labels_are(database):
     verdicts = []
     for count in range(10, 130, 4):
         label_by_hand(database, record, order[max(0, count - 4) : count] if verdicts else order[:count], good)
-        plain, _ = audit_labels(database, record, "faithfulness", "people")
+        plain, _, _ = audit_labels(database, record, "faithfulness", "people")
         kept = api.audit(record.id, "faithfulness", "people", db=database.shown)
         verdicts.append((plain.verdict, kept.verdict))
     first = next(place for place, (_, verdict) in enumerate(verdicts) if verdict == "TRUSTED")
@@ -273,7 +273,7 @@ def test_the_first_or_last_rows_are_no_random_sample(database, rows):
 
 def test_a_bias_is_remembered_until_its_probe_finds_nothing(database):
     record, _ = judged(database)
-    audit, provenance = audit_labels(database, record, "faithfulness")
+    audit, provenance, _ = audit_labels(database, record, "faithfulness")
     key = scorer_key("faithfulness", provenance)
     biased = replace(audit, probes=(Probe("length", "ok", flagged=True, says="Padding raises the score."),))
     store_audit(database, biased.stored(provenance))
@@ -310,7 +310,7 @@ def test_a_run_that_does_not_record_its_judge_fails_a_gate_that_requires_an_audi
 
 def test_a_damaged_audit_is_an_error_with_its_id(database):
     record, _ = judged(database)
-    _, provenance = audit_labels(database, record, "faithfulness")
+    _, provenance, _ = audit_labels(database, record, "faithfulness")
     key = scorer_key("faithfulness", provenance)
     store_audit(database, StoredAudit(key, "faithfulness", "r1", "TRUSTED", {"counts": "many"}))
     with pytest.raises(StoreDamagedError, match="of faithfulness is damaged"):
