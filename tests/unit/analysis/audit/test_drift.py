@@ -4,6 +4,7 @@ from functools import partial
 import anyio
 import numpy as np
 
+from sgi import api
 from sgi.analysis.audit.drift import NO_CAUSE, NOT_RECORDED, Drift, measure_drift
 from sgi.analysis.audit.probes import Scored
 from sgi.analysis.audit.run_scorer import open_scorer_of_run
@@ -90,3 +91,17 @@ def test_what_cannot_be_compared_is_missing(tmp_path):
     assert compared(db).reason.endswith("stores no texts")
     stored_run(tmp_path, "squad_em", data=data[:39])
     assert "39 rows" in compared(db).reason
+
+
+def test_an_audit_asks_the_judge_of_the_run_again_and_no_other(tmp_path):
+    data = [row | {"label": number % 3 > 0} for number, row in enumerate(rows())]
+    with ClaimServer() as server:
+        judge = f"openai:m@{server.url}"
+        db = stored_run(tmp_path, "faithfulness", judge=judge, data=data)
+        audit = partial(api.audit, "last", "faithfulness", since="last", cache=tmp_path / "cache", db=db)
+        same = audit(judge=judge, probes=("length",))
+        other = audit(judge=f"openai:other@{server.url}", probes=("length",))
+    assert (same.drift.status, same.drift.drifted) == ("ok", False)
+    assert [(probe.name, probe.status) for probe in same.probes] == [("length", "ok")]
+    assert [found.status for found in (other.drift, *other.probes)] == ["missing", "missing"]
+    assert other.drift.reason.endswith("are not those of the run")
