@@ -17,6 +17,7 @@ import typer.main
 import yaml
 
 from sgi.cli.main import app
+from sgi.llm.batch_service import BatchTimes
 from support.block_session import BlockSession
 from support.command_server import CommandServer
 from support.page_folder import fill, settings_of
@@ -40,10 +41,10 @@ def free_port():
 
 
 def wait_for_port(port):
-    for _ in range(300):
+    for _ in range(1500):
         with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
             return
-        time.sleep(0.1)
+        time.sleep(0.02)
     raise AssertionError(f"nothing listens on port {port}")
 
 
@@ -51,6 +52,13 @@ def wait_for_port(port):
 def server():
     with CommandServer() as opened:
         yield opened
+
+
+@pytest.fixture(autouse=True)
+def _quick_batches(monkeypatch):
+    """Do not wait as long for the batch of a judge as for that of a real service."""
+    times = BatchTimes(quiet=0.2, first_poll=0.1, longest_poll=0.2)
+    monkeypatch.setattr("sgi.llm.batch.BatchTimes", lambda: times)
 
 
 @pytest.fixture(autouse=True)
@@ -189,7 +197,7 @@ class Page:
             end = time.monotonic() + float(block.notes.get("repeat", 0))
             printed = self._command(command, expected)
             while first_missing(lines, printed) and time.monotonic() < end:
-                time.sleep(0.3)
+                time.sleep(0.1)
                 printed = self._command(command, expected)
             self._compare(block, lines, printed)
             self._output += printed

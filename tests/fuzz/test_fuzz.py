@@ -8,7 +8,7 @@ from fuzz.campaign import CORPUS, run_target
 from fuzz.targets import TARGETS
 
 pytestmark = pytest.mark.filterwarnings("default")
-PER_WEIGHT = 15
+PER_WEIGHT = 8
 
 
 @pytest.mark.parametrize("name", TARGETS)

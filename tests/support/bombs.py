@@ -1,4 +1,4 @@
-"""Decompression bombs, and a child process that reads one with limited memory."""
+"""Decompression bombs, and processes that read one with limited memory."""
 
 import gzip
 import os
@@ -7,41 +7,76 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from itertools import chain
+from contextlib import contextmanager
+from functools import reduce
+from itertools import chain, takewhile
 from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Timer
 from typing import NamedTuple
 
 MEGABYTE = 1 << 20
-READ_SCRIPT = """
-import resource, sys
+_READER = """
+import os, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))  # a failing test must not use up the machine
+from pyarrow import ipc  # imported once for all files
 from sgi.io import open_dataset
 from sgi.kernel.errors import SgiError
-try:
-    samples = open_dataset(sys.argv[1]).samples(on_reject=lambda row: print("refused:", row.error))
-    print("rows:", sum(1 for _ in samples))
-except SgiError as error:
-    print("refused:", error)
-status = open("/proc/self/status").read()  # ru_maxrss would count the process that started this one
-own = int(status.partition("VmHWM:")[2].split()[0])
-print("peak:", (own + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) // 1024)
+
+def read(path):
+    try:
+        samples = open_dataset(path).samples(on_reject=lambda row: print("refused:", row.error))
+        print("rows:", sum(1 for _ in samples))
+    except SgiError as error:
+        print("refused:", error)
+    status = open("/proc/self/status").read()  # ru_maxrss would count the process that started this one
+    own = int(status.partition("VmHWM:")[2].split()[0])
+    print("peak:", (own + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) // 1024)
+
+for line in sys.stdin:
+    sys.stdout.flush()
+    if not (child := os.fork()):
+        read(line[:-1])
+        sys.stdout.flush()
+        os._exit(0)
+    print("end:", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
-"""Prints the number of rows or the error, and the peak memory of the process and its largest child, in MB."""
+"""For each path, a new process prints the number of rows or the error, and its peak memory and that of its
+largest child, in MB. All processes share the imports of the first one."""
 
 
-def read_in_child(path: Path, script: str = READ_SCRIPT, *arguments: str) -> tuple[str, int]:
-    """Read a file in a child process; return what it printed, and its peak memory in megabytes."""
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(path), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "HF_HUB_OFFLINE": "1", "OPENBLAS_NUM_THREADS": "1"},
-        timeout=300,
-    )
-    text, _, peak = done.stdout.rpartition("peak: ")
-    assert peak, done.stderr[-2000:]
-    return text.strip(), int(peak)
+@contextmanager
+def reading_process() -> Iterator[Callable[[Path], tuple[str, int]]]:
+    """Start the process above; yield a function that returns what is printed for a file, and the peak."""
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", _READER]
+    with (
+        TemporaryFile("w+") as errors,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env=environment,
+        ) as process,
+    ):
+
+        def read(path: Path) -> tuple[str, int]:
+            stop = Timer(300, process.kill)
+            stop.start()
+            assert process.stdin
+            assert process.stdout
+            print(path, file=process.stdin, flush=True)
+            lines = takewhile(lambda line: not line.startswith("end: "), process.stdout)
+            text, _, peak = "".join(lines).rpartition("peak: ")
+            stop.cancel()
+            errors.seek(0)
+            assert peak, errors.read()[-2000:]
+            return text.strip(), int(peak)
+
+        yield read
+        process.stdin.close()
 
 
 def write_gzip(path: Path, parts: Iterator[bytes]) -> Path:
@@ -60,13 +95,18 @@ def gzip_members(unit: bytes, times: int) -> Iterator[bytes]:
 
 
 def write_one_line(path: Path, megabytes: int) -> Path:
-    """Write JSON Lines with one long line, as a single gzip member."""
-    squeeze = zlib.compressobj(9, zlib.DEFLATED, 31)
-    with path.open("wb") as file:
-        file.write(squeeze.compress(b'{"response": "'))
-        for _ in range(megabytes):
-            file.write(squeeze.compress(b"x" * MEGABYTE))
-        file.write(squeeze.compress(b'"}\n') + squeeze.flush())
+    """Write JSON Lines with one long line, as a single gzip member whose blocks are compressed once."""
+    squeeze, unit = zlib.compressobj(9, zlib.DEFLATED, -15), b"x" * MEGABYTE
+    begin, end = b'{"response": "', b'"}\n'
+    first, block = (
+        squeeze.compress(part) + squeeze.flush(zlib.Z_FULL_FLUSH)  # what follows refers to nothing before
+        for part in (begin, unit)
+    )
+    last = squeeze.compress(end) + squeeze.flush()
+    checksum = reduce(lambda before, part: zlib.crc32(part, before), [begin, *[unit] * megabytes, end], 0)
+    size = len(begin) + megabytes * MEGABYTE + len(end)
+    header = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
+    path.write_bytes(header + first + block * megabytes + last + struct.pack("<II", checksum, size))
     return path
 
 
@@ -250,7 +290,7 @@ def _plain(name: str, begin: bytes, unit: bytes, megabytes: int, end: bytes = b"
     return lambda folder: write_blocks(folder / name, begin, unit, megabytes, end)
 
 
-_ROW = b',{"response": "%s"}' % (b"r" * 1000)
+_ROW = b',{"response": "%s"}' % (b"r" * 10_000)
 _CELL, _LARGE_ROW = "larger than 4 MB", "larger than 8 MB"
 BOMBS = (
     Bomb(

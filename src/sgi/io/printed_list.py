@@ -22,7 +22,7 @@ MAX_DEPTH = 20
 _SPACE = re.compile(r"\s*")
 _STRING = re.compile(r"""'([^'\\\n]*(?:\\.[^'\\\n]*)*)'|"([^"\\\n]*(?:\\.[^"\\\n]*)*)\"""")
 _MAX_DIGITS = 20  # of a number of 64 bits
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
+_NUMBER = re.compile(r"[-+]?+(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?+\d++)?+(?![\w.])")  # never goes back
 _WORD = re.compile(r"(?:None|True|False|nan)\b")
 _WORDS = {"None": None, "True": True, "False": False, "nan": None}
 _ARRAY = re.compile(r"(?:array|list)\(\s*(?=\[)")

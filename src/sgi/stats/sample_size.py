@@ -261,8 +261,9 @@ class SampleSize:
         for _ in range(_POWERS):
             middle = (low + high) / 2
             # Beyond the best possible sample, such as two raters who always agree, there is no interval.
-            is_best = middle < 0 and not math.isfinite(self._reach(min(count, _MAX_MADE), middle))
-            shown = is_best or self._shows(count, middle)
+            reach = self._reach(min(count, _MAX_MADE), middle)
+            is_best = middle < 0 and not math.isfinite(reach)
+            shown = is_best or self._is_within(reach, count)
             low, high = (middle, high) if shown else (low, middle)
         return NormalDist().cdf((low + high) / 2)
 
@@ -289,6 +290,8 @@ class SampleSize:
         return self.claim.reach(interval, self.value) if isinstance(interval, Interval) else math.inf
 
     def _shows(self, count: int, z: float) -> bool:
+        return self._is_within(self._reach(min(count, _MAX_MADE), z), count)
+
+    def _is_within(self, reach: float, count: int) -> bool:
         scale = 1.0 if count <= _MAX_MADE else math.sqrt(_MAX_MADE / count)
-        reach = self._reach(min(count, _MAX_MADE), z) * scale
-        return reach <= self.claim.margin(self.value) * (1 + 1e-9)
+        return reach * scale <= self.claim.margin(self.value) * (1 + 1e-9)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from support.bombs import BOMBS, read_in_child
+from support.bombs import BOMBS, reading_process
 
 MOST = 600
+
+
+@pytest.fixture(scope="module")
+def read():
+    with reading_process() as opened:
+        yield opened
 
 
 def _marked(bomb):
@@ -14,8 +20,8 @@ def _marked(bomb):
 
 
 @pytest.mark.parametrize("bomb", [_marked(bomb) for bomb in BOMBS])
-def test_a_file_that_decodes_to_much_is_read_or_refused_in_little_memory(tmp_path, bomb):
-    text, peak = read_in_child(bomb.make(tmp_path))
+def test_a_file_that_decodes_to_much_is_read_or_refused_in_little_memory(tmp_path, bomb, read):
+    text, peak = read(bomb.make(tmp_path))
 
     assert bomb.expected in text
     assert peak < MOST

@@ -120,6 +120,7 @@ def test_a_list_that_is_broken_is_an_error_and_no_text(cell, problem):
         "['a'" + " " * 400_000,
         "[" + "{'a': " * 100_000,
         "['a'," + "[" * 400_000,
+        "['a', " + "1" * 400_000 + "x]",
         "array(" * 100_000,
         "[" + "array([" * 100_000,
     ],

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from sgi.stats.logistic_map import fit_bounds, fit_logistic
+from support.slow import slow
 
 
 def heavy_tails(rows, rng):
@@ -14,7 +15,7 @@ def truth(scores):
     return 0.03 + 0.97 * (1 + np.tanh(np.asarray(scores) / 2)) / 2
 
 
-@pytest.mark.parametrize("rows", [30, 100, 300])
+@pytest.mark.parametrize("rows", [300, *slow(30, 100)])
 def test_the_upper_end_at_the_lowest_scores_covers_a_floor(rows):
     """Without the bounds, it is below the truth in 3, 65 and 95 % of the data sets."""
     rng = np.random.default_rng(0)
