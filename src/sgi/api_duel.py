@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgi.analysis.duel.duel_criteria import MAX_AA_QUESTIONS, criteria_named
 from sgi.analysis.given_runs import given_run
@@ -11,13 +12,15 @@ from sgi.engine.progress import default_listener
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from sgi.analysis.duel.duel_result import Duel
     from sgi.analysis.given_runs import Db, RunLike
+    from sgi.analysis.systems import Systems
     from sgi.engine.open_resources import JudgeLike
     from sgi.engine.progress import Listener
+    from sgi.kernel.protocols import Usage
 
 
 def duel(
@@ -57,14 +60,12 @@ def duel(
         UsageError: there are fewer than two systems, they share no question, or their texts are not stored.
     """
     from sgi.analysis.duel.duel import duel as ask_about_all
-    from sgi.analysis.systems import compared_systems
     from sgi.engine.open_resources import given_options, open_judge
 
     if aa < 0:
         raise UsageError(f"aa must be 0 or more, not {aa}.")
     criteria_named(on)  # before the runs are read
-    scored = [given_run(run, cluster, db) for run in runs]
-    systems = compared_systems(scored, by, allow_different=allow_different)
+    systems = _systems(runs, by, allow_different=allow_different, cluster=cluster, db=db)
     options = given_options({"judge": judge, "cache": cache}, source="sgi.duel")
 
     async def ask() -> Duel:
@@ -72,3 +73,49 @@ def duel(
             return await ask_about_all(systems, opened, on=on, aa=aa, listener=listener or default_listener())
 
     return run_outside_loop(ask)
+
+
+class DuelPlan(NamedTuple):
+    """What a duel would do, and the estimated usage of its judge."""
+
+    systems: tuple[str, ...]
+    unit: str
+    units: int
+    criteria: tuple[str, ...]
+    usage: Usage
+
+
+def plan_duel(
+    *runs: RunLike,
+    judge: str | Mapping[str, Any],
+    by: str | None = None,
+    on: Sequence[str] = (),
+    aa: int = MAX_AA_QUESTIONS,
+    allow_different: bool = False,
+    cluster: str | None = None,
+    cache: bool | str | Path = True,
+    db: Db = None,
+) -> DuelPlan:
+    """Return what `duel` would do with these arguments, without a request to the judge."""
+    from sgi.analysis.duel.duel import estimate_duel
+    from sgi.engine.open_resources import given_options
+
+    criteria = criteria_named(on)
+    systems = _systems(runs, by, allow_different=allow_different, cluster=cluster, db=db)
+    options = given_options({"judge": judge, "cache": cache}, source="sgi.duel")
+    if options.judge is None:
+        raise UsageError("A judge is needed, and none is named.", hint="Name one, as in openai:gpt-4o-mini.")
+    usage = run_outside_loop(
+        partial(estimate_duel, systems, options.judge, on=on, aa=aa, cache=options.cache)
+    )
+    names = tuple(one.name for one in criteria)
+    return DuelPlan(systems.names, systems.unit, len(systems.clusters), names, usage)
+
+
+def _systems(
+    runs: Sequence[RunLike], by: str | None, *, allow_different: bool, cluster: str | None, db: Db
+) -> Systems:
+    from sgi.analysis.systems import compared_systems
+
+    scored = [given_run(run, cluster, db) for run in runs]
+    return compared_systems(scored, by, allow_different=allow_different)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sgi.io.column_use import ColumnUse
+from sgi.kernel.short_text import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -66,15 +67,15 @@ class TraceUse:
     def columns(self, mapped: Mapping[str, str] | None = None) -> ColumnUse:
         """Return the counts as a `ColumnUse`; ``mapped`` are the columns that the user mapped."""
         own = mapped or {}
-        notes = [f"{self.format}: {self.parts()} gave {_number(self.rows, 'row')}:"]
+        notes = [f"{self.format}: {self.parts()} gave {pluralize(self.rows, 'row')}:"]
         if self.unanswered:
-            turns = _number(sum(self.unanswered.values()), "turn")
+            turns = pluralize(sum(self.unanswered.values()), "turn")
             notes.append(f"{turns} gave no row: {list_reasons(self.unanswered)}.")
         for name in dict.fromkeys(name for name, _ in self.absent if name not in own):
             reasons = Counter({reason: n for (field, reason), n in self.absent.items() if field == name})
             count = sum(reasons.values())
             verb = "has" if count == 1 else "have"
-            notes.append(f"{_number(count, 'row')} {verb} no {name}: {list_reasons(reasons)}.")
+            notes.append(f"{pluralize(count, 'row')} {verb} no {name}: {list_reasons(reasons)}.")
         fields = {name: tuple(sources) for name, sources in self.sources.items()}
         fields |= {name: (text,) for name, text in own.items() if text}
         return ColumnUse(fields, notes=tuple(notes))
@@ -82,12 +83,8 @@ class TraceUse:
     def parts(self) -> str:
         """Return the numbers of spans and traces, or of records."""
         if self.records:
-            return _number(self.records, "record")
-        return f"{_number(self.spans, 'span')} in {_number(self.traces, 'trace')}"
-
-
-def _number(count: int, thing: str) -> str:
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+            return pluralize(self.records, "record")
+        return f"{pluralize(self.spans, 'span')} in {pluralize(self.traces, 'trace')}"
 
 
 def list_reasons(reasons: Counter[str]) -> str:

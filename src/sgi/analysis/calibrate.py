@@ -25,6 +25,7 @@ from sgi.engine.stored_options import stored_definitions
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import SCORE
 from sgi.kernel.registry import metric as named_metric
+from sgi.kernel.short_text import pluralize
 from sgi.metrics.calibrated_metric import map_inputs
 from sgi.metrics.definitions import Definitions
 from sgi.metrics.grounding.content_precision import content_word_precisions
@@ -157,7 +158,9 @@ def _check(record: RunRecord, bins: int, kind: str) -> None:
     if kind not in get_args(MapKind):
         raise UsageError(f"`kind` must be {' or '.join(get_args(MapKind))}, not {kind!r}.")
     if not record.finished:
-        message = f"The run {record.label} is not finished: {record.scored:,} of {record.rows:,} rows."
+        message = (
+            f"The run {record.label} is not finished: {record.scored:,} of {pluralize(record.rows, 'row')}."
+        )
         raise UsageError(message, hint=f"Resume it first: sgi run --resume {record.id}.")
     require_texts(record, "A calibration (its thresholds depend on the length of the response)")
 
@@ -272,7 +275,7 @@ class _Fit:
         if rows < least_rows:
             lacking.append(f"{least_rows - rows:,} more in all")
         if questions < least_questions:
-            lacking.append(f"{least_questions - questions:,} more questions")
+            lacking.append(pluralize(least_questions - questions, "more question"))
         if not lacking:
             return
         gaps = (
@@ -281,9 +284,9 @@ class _Fit:
             else ""
         )
         message = (
-            f"{self.record.label} has {rows:,} rows with a label in {self.label!r} and a value of"
-            f" {self.column.metric}{gaps}, of {questions:,} questions: {of_label['grounded']:,} grounded,"
-            f" {of_label['not grounded']:,} not."
+            f"{self.record.label} has {pluralize(rows, 'row')} with a label in {self.label!r} and a value of"
+            f" {self.column.metric}{gaps}, of {pluralize(questions, 'question')}:"
+            f" {of_label['grounded']:,} grounded, {of_label['not grounded']:,} not."
         )
         kind = "An isotonic map needs" if self.kind == "isotonic" else "Probabilities need"
         least = f"{'A target needs' if thresholds else kind} {least_rows} rows of {least_questions} questions"

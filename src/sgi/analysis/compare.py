@@ -16,7 +16,7 @@ from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.engine.summary import NotebookRepr, ratio_notes, without_interval
 from sgi.kernel.errors import NotComparableError, UsageError
 from sgi.kernel.metric_column import STATUSES
-from sgi.kernel.short_text import metric_label, short_repr
+from sgi.kernel.short_text import metric_label, pluralize, short_repr
 from sgi.stats.paired_tests import (
     McNemar,
     PairedDifference,
@@ -151,7 +151,7 @@ class Comparison(NotebookRepr):
         return asdict(self)
 
     def __str__(self) -> str:
-        head = f"{self.base} → {self.new}: {self.pairs} pairs"
+        head = f"{self.base} → {self.new}: {pluralize(self.pairs, 'pair')}"
         alone = f"{self.only_base} only in {self.base}, {self.only_new} only in {self.new}"
         lines = [f"{head} ({alone})", _HEADER, *map(_line, self.metrics)]
         lines += [f"Differs in more than the responses: {other}" for other in self.differences]

@@ -13,6 +13,7 @@ import numpy as np
 from sgi.analysis.agreement.agree import agree
 from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import UsageError
+from sgi.kernel.short_text import pluralize
 from sgi.stats.agreement import cohen_kappa
 from sgi.store.human_labels import HumanLabels, run_labels
 from sgi.store.label_consensus import DRAWN, PEOPLE, uncertainty_chances
@@ -206,7 +207,7 @@ def labels_drawn_by(
 def undecided_notes(labels: HumanLabels) -> Iterator[str]:
     """Say how many rows are left out because people disagree, and what this does to the results."""
     if waiting := len(labels.undecided):
-        rows = "1 row waits" if waiting == 1 else f"{waiting:,} rows wait"
+        rows = pluralize(waiting, "row waits", "rows wait")
         yield (
             f"{rows} for a decision, because people disagree and there is no majority. Leaving out such rows "
             "makes the agreement with the metrics look better than it is."

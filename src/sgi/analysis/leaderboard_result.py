@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.analysis.compare import SIGNIFICANT
 from sgi.engine.summary import NotebookRepr
-from sgi.kernel.short_text import short_repr
+from sgi.kernel.short_text import pluralize, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -175,9 +175,9 @@ class Leaderboard(NotebookRepr):
         return asdict(self)
 
     def __str__(self) -> str:
-        lines = [f"{len(self.systems)} systems, {self.units:,} {self.unit}s"]
+        lines = [f"{len(self.systems)} systems, {pluralize(self.units, self.unit)}"]
         for metric in self.metrics:
-            lines += ["", f"{metric.metric} ({metric.units:,} {self.unit}s)"]
+            lines += ["", f"{metric.metric} ({pluralize(metric.units, self.unit)})"]
             lines += [_line(score, ranked=metric.has_ranks) for score in metric.systems]
         return "\n".join([*lines, "", *self.notes])
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from sgi.kernel.errors import NotPairedError, UsageError
 from sgi.kernel.row_keys import ABSENT
+from sgi.kernel.short_text import pluralize
 from sgi.kernel.signature import display_text, is_same_data
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def pairing_notes(base: Run, new: Run, pairs: Pairs) -> Iterator[str]:
         asked, asked_again = pairs.base_keys.question[pairs.first], pairs.new_keys.question[pairs.second]
         unknown = int(((asked == ABSENT) | (asked_again == ABSENT)).sum())
         if unknown:
-            yield f"{unknown:,} pairs lack a question in a run: they are paired by ids, without a check."
+            without = pluralize(unknown, "pair lacks", "pairs lack")
+            yield f"{without} a question in a run: paired by id, without a check."
 
 
 def _by_id(base: Run, new: Run) -> Pairs:
@@ -179,8 +181,8 @@ def _require_same_questions(base: Run, new: Run, pairs: Pairs, keys: RowKeys, ot
     )
     more = f"; and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
     raise NotPairedError(
-        f"{len(wrong):,} of {len(pairs.first):,} pairs of {base.name} and {new.name} have the same id but"
-        f" different questions: {shown}{more}.",
+        f"{len(wrong):,} of {pluralize(len(pairs.first), 'pair')} of {base.name} and {new.name} have the same"
+        f" id but different questions: {shown}{more}.",
         hint="Give each question its own id in both files. Rows without ids are paired by their texts.",
     )
 
@@ -211,6 +213,7 @@ def pair_weights(before: Run, after: Run) -> NDArray[np.float64] | None:
     different = np.flatnonzero(before.weights != after.weights)
     if len(different):
         row = before.ids[different[0]]
-        message = f"{len(different):,} rows have different weights in {before.name} and {after.name}: {row} …"
+        rows = pluralize(len(different), "row has", "rows have")
+        message = f"{rows} different weights in {before.name} and {after.name}: {row} …"
         raise UsageError(message, hint="Compare runs with equal weights, or without weights.")
     return before.weights

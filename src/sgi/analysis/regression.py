@@ -14,7 +14,7 @@ from sgi.analysis.diagnosis.diagnose import diagnose_run
 from sgi.engine.review import FINDING, is_to_check
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.summarise import class_keys, with_range
-from sgi.io.column_names import NAMES, WITHOUT_UNIT
+from sgi.io.column_names import NAMES, TOTAL_TOKENS, WITHOUT_UNIT
 from sgi.io.mapping import clean_name
 from sgi.io.repeated_rows import JUDGE_REPEAT, REPEAT
 from sgi.kernel.errors import SgiError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 KIND = "regression"
 """The ``kind`` of the rows."""
 _READ_AT_ONCE = 200
-_OF_FIELDS = frozenset(name for names in NAMES.values() for name in names) | {*WITHOUT_UNIT}
+_OF_FIELDS = frozenset(name for names in NAMES.values() for name in names) | {*WITHOUT_UNIT, *TOTAL_TOKENS}
 """Columns that a reader would take for a field, such as the failed answer for the response."""
 _OF_THE_ANSWER = frozenset(
     {REPEAT, JUDGE_REPEAT, "trace_id", "span_id", "absent", "truncated", "windowed", "left_out"}

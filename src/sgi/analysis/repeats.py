@@ -15,7 +15,7 @@ from sgi.engine.summary import NotebookRepr
 from sgi.io.repeated_rows import answer_id
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import is_judged
-from sgi.kernel.short_text import short_repr
+from sgi.kernel.short_text import pluralize, short_repr
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
 from sgi.stats.means import mean_interval
 from sgi.stats.pass_rates import differing_answers, pass_at_k, pass_hat_k
@@ -120,8 +120,10 @@ class Repeats(NotebookRepr):
 
 def repeat_counts(result: Repeats) -> str:
     """Return the numbers of judgements, answers and questions as a text."""
-    judgements = f"{result.judgements:,} judgements of " if result.judgements > result.answers else ""
-    return f"{judgements}{result.answers:,} answers to {result.questions:,} questions"
+    judgements = (
+        f"{pluralize(result.judgements, 'judgement')} of " if result.judgements > result.answers else ""
+    )
+    return f"{judgements}{pluralize(result.answers, 'answer')} to {pluralize(result.questions, 'question')}"
 
 
 def repeats(run: Run, metric: str, *, threshold: float | None = None, examples: int = 10) -> Repeats:

@@ -23,6 +23,7 @@ from sgi.kernel.errors import SgiError, StoreError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import resolve
+from sgi.kernel.short_text import pluralize
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.metrics.definitions import Definitions
 from sgi.store.manage_runs import delete_run
@@ -143,7 +144,9 @@ def _require_final(record: RunRecord) -> None:
         message = f"An application scores the run {record.label} row by row, so you cannot rescore it."
         raise UsageError(message, hint="Its rows can still change; evaluate its data with `sgi run`.")
     if record.scored < record.rows:
-        message = f"The run {record.label} is not finished: {record.scored:,} of {record.rows:,} rows."
+        message = (
+            f"The run {record.label} is not finished: {record.scored:,} of {pluralize(record.rows, 'row')}."
+        )
         raise UsageError(message, hint=f"Resume it first: sgi run --resume {record.id}.")
     require_texts(record, "Rescoring")
 

@@ -13,6 +13,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric_column import FORMULA, MetricProvenance
 from sgi.kernel.registry import metric as named_metric
+from sgi.kernel.short_text import pluralize
 from sgi.stats.paired_tests import mcnemar
 
 if TYPE_CHECKING:
@@ -152,8 +153,9 @@ def _references(base: Run, new: Run, pairs: Pairs) -> Iterator[Difference]:
     if len(different):
         first = different[:1]
         (old,), (other,) = read_samples(base, pairs.first[first]), read_samples(new, pairs.second[first])
+        some = f"{len(different):,} of {pluralize(len(pairs.first), 'pair')}"
         yield Difference(
-            f"{_REFERENCE} of {len(different):,} of {len(pairs.first):,} pairs, such as {shorten(old.id)}",
+            f"{_REFERENCE} of {some}, such as {shorten(old.id)}",
             repr(shorten(old.reference or "")),
             repr(shorten(other.reference or "")),
         )

@@ -18,7 +18,7 @@ from sgi.engine.summarise import on_mean_scale, ratio_interval, with_range
 from sgi.kernel.clusters import unknown_column
 from sgi.kernel.errors import NotComparableError, UnknownNameError, UsageError
 from sgi.kernel.registry import metric_name
-from sgi.kernel.short_text import metric_label, short_repr
+from sgi.kernel.short_text import metric_label, pluralize, pluralize_part, short_repr
 from sgi.stats.intervals import Interval, NoInterval, ratio_of
 from sgi.stats.letters import MAX_SYSTEMS
 from sgi.stats.means import mean_interval
@@ -187,7 +187,9 @@ def systems_of_runs(
     parts = [run.take(of_run) for run, of_run in zip(runs, aligned, strict=True)]
     most = max(len(run.ids) for run in runs)
     if len(rows) < most:
-        notes.append(f"{len(rows):,} rows are in all runs; the largest run has {most:,}.")
+        notes.append(
+            f"{pluralize(len(rows), 'row is', 'rows are')} in all runs; the largest run has {most:,}."
+        )
     return Systems(
         names=tuple(names),
         unit="row",
@@ -342,16 +344,16 @@ def _unbalanced(
 ) -> Iterator[str]:
     incomplete = int((rows < 0).any(axis=1).sum())
     if incomplete:
-        yield f"{incomplete:,} of {len(rows):,} questions lack an answer of a system."
+        yield f"{pluralize_part(incomplete, len(rows), 'question', 'lacks', 'lack')} an answer of a system."
     if without:
-        yield f"{without:,} rows name no system and are left out."
+        yield f"Left out: {pluralize(without, 'row')} without the name of a system."
     if unpaired:
-        yield f"{unpaired:,} rows have no question, contexts or reference and are left out."
+        yield f"Left out: {pluralize(unpaired, 'row')} without question, contexts and reference."
     counts = np.bincount(cells, minlength=rows.size).reshape(rows.shape)
     several = int((counts > 1).any(axis=1).sum())
     if several:
-        some = f"{several:,} of {len(rows):,} questions"
-        yield f"{some} have several answers of a system; their values are averaged."
+        some = pluralize_part(several, len(rows), "question", "has", "have")
+        yield f"{some} several answers of a system; their values are averaged."
 
 
 def in_unit(

@@ -10,6 +10,7 @@ from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_message, print_notes, print_tables
 from sgi.cli.option_values import metric_list, stored_metrics
 from sgi.kernel.errors import UsageError
+from sgi.kernel.short_text import pluralize_part
 from sgi.reporting.formatting import number as number_text
 from sgi.reporting.formatting import span
 from sgi.reporting.label_tables import corrected_means, estimate_cells
@@ -94,14 +95,14 @@ def agree(
         print_json(report.to_dict())
     else:
         column = one_line(report.column)
-        labelled = f"{report.labelled:,} of {report.rows:,} rows have a label in {column} ({report.kind})"
+        rows = pluralize_part(report.labelled, report.rows, "row", "has", "have")
+        labelled = f"{rows} a label in {column} ({report.kind})"
         print_lines([f"{one_line(report.run)}: {labelled}", ""])
         print_tables(agreement_tables(report, percent=percent))
         print_lines([*_verdicts(report.metrics), report.signature])
     if record.scored < record.rows:
-        print_message(
-            f"{record.label} is not finished: {record.scored:,} of {record.rows:,} rows are compared."
-        )
+        rows = pluralize_part(record.scored, record.rows, "row", "is", "are")
+        print_message(f"{record.label} is not finished: {rows} compared.")
     print_notes(report.notes)
 
 

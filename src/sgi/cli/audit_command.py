@@ -10,7 +10,7 @@ from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables, styled
 from sgi.cli.option_values import stored_metrics
 from sgi.cli.run_options import Values, with_run_options
-from sgi.kernel.short_text import metric_label
+from sgi.kernel.short_text import metric_label, pluralize
 from sgi.reporting.terminal_style import style_of
 from sgi.store.label_consensus import PEOPLE
 from sgi.store.open_runs import open_runs
@@ -129,7 +129,8 @@ def _show(result: Audit) -> None:
     name = f"{one_line(metric_label(result.metric))} in {one_line(result.run)}: "
     style = style_of("passed" if result.verdict == "TRUSTED" else "failed")
     labels = (
-        f"{result.counts.labelled:,} labels of {result.rows:,} questions, column {one_line(result.label)}; "
+        f"{pluralize(result.counts.labelled, 'label')} of {pluralize(result.rows, 'question')},"
+        f" column {one_line(result.label)}; "
         f"a verdict is yes {'from' if result.higher_is_better else 'up to'} {result.threshold:g}"
     )
     print_lines([styled(name, (result.text, style)), one_line(result.reason, longest=800), labels, ""])

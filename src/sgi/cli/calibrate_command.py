@@ -12,6 +12,7 @@ from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables
 from sgi.cli.option_values import stored_metrics
 from sgi.kernel.errors import UsageError
+from sgi.kernel.short_text import pluralize
 from sgi.metrics.calibrated_metric import map_inputs
 from sgi.reporting.formatting import format_scaled, span
 from sgi.reporting.formatting import number as number_text
@@ -152,7 +153,9 @@ def _head(calibration: CalibrationFile) -> str:
     if calibration.thresholds is not None:
         target = calibration.thresholds.target
         flagged = f", at most {_target(calibration.thresholds)} flagged {_when(target)}"
-    return f"{one_line(calibration.metric)}, {calibration.rows:,} labelled rows ({counts}){flagged}"
+    return (
+        f"{one_line(calibration.metric)}, {pluralize(calibration.rows, 'labelled row')} ({counts}){flagged}"
+    )
 
 
 def _when(target: Target) -> str:
@@ -260,7 +263,8 @@ def _area(calibration: CalibrationFile) -> str:
 def _notes(calibration: CalibrationFile, bins: int) -> Iterator[str]:
     """Yield notes on the limits of the calibration."""
     if calibration.left_out:
-        yield f"{calibration.left_out:,} labelled rows without a value of the metric were left out."
+        rows = pluralize(calibration.left_out, "labelled row")
+        yield f"Left out: {rows} without a value of the metric."
     if not calibration.ranking.shown:
         yield (
             f"{calibration.metric} is not shown to rank grounded answers above ungrounded ones: "
@@ -310,7 +314,7 @@ def _threshold_notes(thresholds: Thresholds, bins: int) -> Iterator[str]:
         )
     for length_bin in thresholds.bins:
         if length_bin.threshold is None:
-            few = f"{length_bin.questions:,} questions with a grounded answer are too few"
+            few = f"{pluralize(length_bin.questions, 'question')} with a grounded answer: too few"
             yield f"{_range(length_bin)} characters: {few} for {_target(thresholds)}, so nothing is flagged."
     recall, target = thresholds.recall, thresholds.target
     if recall.interval is not None and recall.interval.low <= target.value:

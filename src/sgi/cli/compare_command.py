@@ -11,6 +11,7 @@ from sgi.cli.console import one_line, print_json, print_lines, print_notes, prin
 from sgi.cli.option_values import metric_list, metric_pair, stored_metrics
 from sgi.cli.printed_tables import changed_table
 from sgi.kernel.errors import UsageError
+from sgi.kernel.short_text import pluralize
 from sgi.reporting.weighted_runs import open_weighted_runs, require_no_leaderboard
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _print_leaderboard(view: LeaderboardView, *, pairs: bool, percent: bool, as_
         parts = {"passages": view.passages, "pareto": view.pareto}
         print_json(result.to_dict() | {name: json_of(part) for name, part in parts.items() if part})
     else:
-        print_lines([f"{len(result.systems)} systems, {result.units:,} {result.unit}s", ""])
+        print_lines([f"{len(result.systems)} systems, {pluralize(result.units, result.unit)}", ""])
         findings = leaderboard_findings(result, percent=percent)
         print_lines([*(one_line(finding, longest=_LONGEST) for finding in findings), ""])
         tables = [
@@ -171,7 +172,8 @@ def _head(comparison: Comparison) -> Iterator[str]:
     from sgi.reporting.tables import unpaired_lines
 
     base, new = one_line(comparison.base), one_line(comparison.new)
-    yield f"base {base}, new {new}: {comparison.pairs:,} pairs of rows"
+    pairs = pluralize(comparison.pairs, "pair of rows", "pairs of rows")
+    yield f"base {base}, new {new}: {pairs}"
     yield from (one_line(line, longest=_LONGEST) for line in unpaired_lines(comparison))
 
 

@@ -11,6 +11,7 @@ import typer
 from sgi.cli import options
 from sgi.cli.commands import cluster_function
 from sgi.cli.console import one_line, print_json, print_lines, print_message
+from sgi.kernel.short_text import pluralize
 
 db = typer.Typer(
     name="db",
@@ -73,7 +74,7 @@ def export(file: ExportFile, database: options.Database = None, as_json: options
     if as_json:
         print_json({"file": str(file), "rows": rows})
     else:
-        print_message(f"Wrote all {rows:,} rows of {store.shown} to {file}.")
+        print_message(f"Wrote {pluralize(rows, 'row')} of {store.shown} to {file}.")
 
 
 @db.command("import")

@@ -12,7 +12,7 @@ from sgi.cli.console import one_line, print_json, print_lines, print_notes, prin
 from sgi.cli.option_values import cache_choice
 from sgi.io.write import check_target, open_writer
 from sgi.kernel.errors import UsageError
-from sgi.kernel.short_text import shorten
+from sgi.kernel.short_text import pluralize, pluralize_part, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -165,14 +165,13 @@ def _print(result: Diagnosis, *, cause: str | None, limit: int, as_json: bool) -
     if as_json:
         print_json(result.to_dict() | {"diagnoses": [row.to_dict() for row in chosen]})
     elif cause is None:
-        print_lines(
-            [f"{one_line(result.run)}: {result.diagnosed:,} of {len(result.rows):,} rows diagnosed", ""]
-        )
+        print_lines([f"{one_line(result.run)}: {result.count_text}", ""])
         print_tables(diagnosis_tables(result, with_rows=False))
         print_lines(_to_read(result.to_read, limit))
     else:
         shown = chosen[:limit]
-        print_lines([f"{one_line(result.run)}: {len(shown):,} of {len(chosen):,} rows: {cause}", ""])
+        rows = pluralize_part(len(shown), len(chosen), "row")
+        print_lines([f"{one_line(result.run)}: {rows}: {cause}", ""])
         if shown:
             print_tables([row_table(shown)])
 
@@ -186,7 +185,7 @@ def _to_read(rows: Sequence[RowDiagnosis], limit: int) -> Iterator[str]:
     if shown:
         yield f"Rows without a cause to read first: {len(shown):,} of {len(rows):,}"
     for row in shown:
-        yield f"  {one_line(row.id)}  {row.finding}"
+        yield f"  {one_line(row.name)}  {row.finding}"
         yield shorten(f"    {one_line(evidence_text(row))}", terminal_width())
 
 
@@ -207,7 +206,7 @@ def _compare(
     if as_json:
         print_json(compared.to_dict())
     else:
-        print_lines([f"{compared.pairs:,} rows are in all runs", ""])
+        print_lines([f"{pluralize(compared.pairs, 'row is', 'rows are')} in all runs", ""])
         print_tables(comparison_of_causes(compared))
         print_lines(compared.sentences)
     print_notes(() if quiet else compared.notes)

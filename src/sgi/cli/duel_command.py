@@ -17,9 +17,11 @@ from sgi.cli.option_values import metric_list
 from sgi.cli.run_options import Values, with_run_options
 from sgi.io.write import check_target, open_writer
 from sgi.kernel.errors import UsageError
+from sgi.kernel.short_text import pluralize
 
 if TYPE_CHECKING:
     from sgi.analysis.duel.duel_result import Duel
+    from sgi.api_duel import DuelPlan
 
 _FAILED = 3
 
@@ -54,6 +56,7 @@ def duel(
     out: Out = None,
     allow_different: options.AllowDifferent = False,
     cluster: options.RunCluster = None,
+    dry_run: options.DryRun = False,
     db: options.Database = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -76,6 +79,7 @@ def duel(
       sgi judge duel bm25 dense --judge openai:gpt-4o-mini --max-cost 2
       sgi judge duel last --by method --on comprehensiveness,directness --judge openai:gpt-4o-mini
       sgi judge duel last --by model --judge openai:gpt-4o-mini -o duels.jsonl
+      sgi judge duel bm25 dense --judge openai:gpt-4o-mini --dry-run
     """
     from sgi import api_duel
 
@@ -83,25 +87,32 @@ def duel(
         raise UsageError("--judge is required.", hint="Name a judge: --judge openai:NAME.")
     if out is not None:
         check_target(out)  # before the first request is paid
+    arguments: Values = {"judge": values["judge"], "by": by, "on": metric_list(on or []), "aa": aa}
+    arguments |= {"allow_different": allow_different, "cluster": cluster, "db": db}
+    arguments["cache"] = values.get("cache", True)
+    if dry_run:
+        _print_plan(api_duel.plan_duel(*runs, **arguments), values["judge"]["model"], as_json=as_json)
+        return
     with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
-        result = api_duel.duel(
-            *runs,
-            judge=values["judge"],
-            by=by,
-            on=metric_list(on or []),
-            aa=aa,
-            allow_different=allow_different,
-            cluster=cluster,
-            cache=values.get("cache", True),
-            listener=listener,
-            db=db,
-        )
+        result = api_duel.duel(*runs, **arguments, listener=listener)
     if out is not None:
         with open_writer(out) as writer:
             writer.write([asdict(row) for row in result.rows])
     _print(result, as_json=as_json, quiet=quiet)
     if any(row.outcome == "failed" for row in result.rows):
         raise typer.Exit(_FAILED)
+
+
+def _print_plan(plan: DuelPlan, judge: str, *, as_json: bool) -> None:
+    """Print what a duel would do, in the words of ``sgi run --dry-run``."""
+    from sgi.cli.run_output import judge_facts, print_facts
+
+    facts = {"systems": [*plan.systems], f"{plan.unit}s": plan.units, "criteria": [*plan.criteria]}
+    facts |= judge_facts(judge, plan.usage)
+    if as_json:
+        print_json(facts)
+    else:
+        print_facts(facts)
 
 
 def _print(result: Duel, *, as_json: bool, quiet: bool) -> None:
@@ -120,5 +131,5 @@ def _print(result: Duel, *, as_json: bool, quiet: bool) -> None:
 
 def _usage(result: Duel) -> str:
     cost = "unknown cost" if result.usage.cost is None else f"{result.usage.cost:.4f} US dollars"
-    calls = f"{result.usage.calls:,} calls, {result.usage.cached:,} from the cache"
+    calls = f"{pluralize(result.usage.calls, 'call')}, {result.usage.cached:,} from the cache"
     return f"judge {one_line(result.judge)}: {calls}, {cost}"

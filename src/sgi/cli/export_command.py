@@ -12,6 +12,7 @@ from sgi.cli import options
 from sgi.cli.console import ignore_broken_pipe, print_json, print_json_line, print_message
 from sgi.io.trace_scores import TraceFormat
 from sgi.kernel.errors import UsageError
+from sgi.kernel.short_text import pluralize, pluralize_part
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
@@ -110,8 +111,8 @@ def export(
         return
     others = {"not scored": record.rows - record.scored, "without a usable trace id": record.scored - rows}
     reasons = ", ".join(f"{count:,} {why}" for why, count in others.items() if count)
-    rest = f" of {record.rows:,} ({reasons})" if reasons else ""
-    print_message(f"Wrote {rows:,} rows{rest} to {out}.")
+    written = f"{pluralize_part(rows, record.rows, 'row')} ({reasons})" if reasons else pluralize(rows, "row")
+    print_message(f"Wrote {written} to {out}.")
 
 
 def _print_rows(

@@ -10,7 +10,7 @@ from sgi.cli.console import ignore_broken_pipe, print_json, print_json_line, pri
 from sgi.cli.option_values import stored_metrics
 from sgi.io.write import check_target, json_line, write_whole
 from sgi.kernel.errors import UsageError
-from sgi.kernel.short_text import metric_label
+from sgi.kernel.short_text import metric_label, pluralize
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ def export_quiz(
         print_json({"run": record.id, "rows": len(rows), "output": str(out), **facts})
         return
     repeated = len(found.rows) - len(rows)
-    already = f" {repeated:,} are in the file already." if repeated else ""
-    print_message(f"Wrote {len(rows):,} rows to {out}.{already}")
+    already = f" {repeated:,} {'is' if repeated == 1 else 'are'} in the file already." if repeated else ""
+    print_message(f"Wrote {pluralize(len(rows), 'row')} to {out}.{already}")
 
 
 def _failed_rows(database: Database, record: RunRecord, metric: str | None, most: int) -> Regressions:
@@ -105,7 +105,7 @@ def _notes(found: Regressions) -> Iterator[str]:
         "repeat a question": found.repeats,
     }
     others = "".join(f", {count:,} {what}" for what, count in counts.items() if count)
-    yield f"By {metric_label(found.metric)}, {found.failed:,} rows failed{others}."
+    yield f"By {metric_label(found.metric)}, {pluralize(found.failed, 'row')} failed{others}."
     if found.no_causes:
         yield f"The rows have no causes: {found.no_causes}"
 

@@ -11,6 +11,7 @@ from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_notes, progress
 from sgi.cli.run_options import Values, with_run_options
 from sgi.kernel.errors import UsageError
+from sgi.kernel.short_text import pluralize
 from sgi.reporting.formatting import number as number_text
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def fit(
 def _summary(fitted: FittedGuard, out: Path) -> Iterator[str]:
     file = fitted.file
     yield f"{one_line(str(out))}: blocks answers with a score below {number_text(file.limit)}"
-    confidence = f"{100 * file.confidence:g} % confidence; {file.questions:,} questions"
+    confidence = f"{100 * file.confidence:g} % confidence; {pluralize(file.questions, 'question')}"
     rate = f"at most {100 * file.promise:.1f} % of good answers like these are blocked"
     yield f"promise     {rate} ({confidence})"
     if file.caught is None:
@@ -106,7 +107,7 @@ def _summary(fitted: FittedGuard, out: Path) -> Iterator[str]:
     interval = f"95 % interval {100 * caught.low:.1f} to {100 * caught.high:.1f} %"
     yield (
         f"catches     {100 * caught.value:.1f} % of bad answers like these "
-        f"({interval}; {caught.questions:,} questions)"
+        f"({interval}; {pluralize(caught.questions, 'question')})"
     )
 
 
@@ -122,7 +123,7 @@ def _notes(fitted: FittedGuard) -> Iterator[str]:
     if fitted.left_out:
         named = "; ".join(f"{each.id!r}: {each.reason}" for each in fitted.left_out[:_NAMED])
         more = "" if len(fitted.left_out) <= _NAMED else f"; and {len(fitted.left_out) - _NAMED:,} more"
-        count = f"{len(fitted.left_out):,} answer{'s' if len(fitted.left_out) > 1 else ''}"
+        count = pluralize(len(fitted.left_out), "answer")
         yield f"{count} without a score left out: {named}{more}. `on_error` decides on such answers."
     if file.caught is not None and file.caught.low <= file.promise:
         yield "It may be useless: perhaps it blocks no larger share of bad answers than of good ones."

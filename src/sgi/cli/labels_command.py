@@ -10,6 +10,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_message, print_tables
+from sgi.kernel.short_text import pluralize
 from sgi.store.open_runs import open_runs
 
 Out = Annotated[
@@ -64,6 +65,6 @@ def labels(
     print_lines([*(one_line(line, longest=400) for line in label_lines(state)), ""])
     print_tables(label_tables(state))
     if out is not None:
-        print_message(f"Wrote {len(rows):,} labels to {out}.")
+        print_message(f"Wrote {pluralize(len(rows), 'label')} to {out}.")
     if not rows:
         print_message(f"Nobody has labelled a row. Run sgi serve, and open /runs/{record.id}/labels.")

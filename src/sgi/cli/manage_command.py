@@ -10,6 +10,7 @@ import typer
 from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_message
 from sgi.kernel.errors import UnknownNameError, UsageError
+from sgi.kernel.short_text import pluralize
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _confirm(records: Sequence[RunRecord]) -> None:
         raise UsageError("Confirmation needs a terminal.", hint="Add --yes to delete without confirmation.")
     for record in records:
         state = "" if record.finished else ", not finished"
-        print_message(f"{record.label}: {record.scored:,} rows of {record.dataset_name}{state}")
+        print_message(f"{record.label}: {pluralize(record.scored, 'row')} of {record.dataset_name}{state}")
     many = "it" if len(records) == 1 else f"these {len(records)} runs"
     try:
         confirmed = typer.confirm(f"Delete {many} permanently?", err=True)
@@ -141,4 +142,4 @@ def _confirm(records: Sequence[RunRecord]) -> None:
 
 def _deletion_line(facts: dict[str, Any]) -> str:
     name = one_line(facts["name"] or facts["id"])
-    return f"Deleted {name}: {facts['rows']:,} rows, {facts['scores']:,} scores."
+    return f"Deleted {name}: {pluralize(facts['rows'], 'row')}, {pluralize(facts['scores'], 'score')}."

@@ -102,6 +102,7 @@ def worst_facts(lowest_rows: LowestRows[SampleView]) -> dict[str, Any]:
     rows = [
         {
             "id": row.id,
+            **({"system": row.system} if row.system else {}),
             "value": row.scores[lowest_rows.metric].value,
             "label": row.label,
             "why": reason_to_check(row, lowest_rows.metric),

@@ -12,6 +12,7 @@ from sgi.cli import options
 from sgi.cli.console import ignore_broken_pipe, one_line, print_message
 from sgi.cli.option_values import metric_pair
 from sgi.kernel.errors import UsageError
+from sgi.kernel.short_text import pluralize
 from sgi.reporting.weighted_runs import open_weighted_runs, require_no_leaderboard
 
 if TYPE_CHECKING:
@@ -120,7 +121,8 @@ def report(
         labels = one_line(", ".join(record.label for record in records), longest=120)
         print_message(f"Wrote {target}: {labels}, {_size(target.stat().st_size)}.")
         if csv is not None:
-            print_message(f"Wrote {csv}: all {records[0].scored:,} rows; the page shows {rows:,} of them.")
+            scored = pluralize(records[0].scored, "row")
+            print_message(f"Wrote {csv}: all {scored}; the page shows {rows:,} of them.")
     if open_:
         typer.launch(target.resolve().as_uri())
 

@@ -23,6 +23,7 @@ from sgi.cli.console import (
 from sgi.engine.progress import ColumnsRead
 from sgi.kernel.errors import SgiError
 from sgi.kernel.protocols import Usage
+from sgi.kernel.short_text import pluralize, pluralize_part
 from sgi.reporting.formatting import calibration_hint
 from sgi.store.open_runs import open_runs
 
@@ -56,11 +57,22 @@ def print_plan(options: RunOptions, *, quiet: bool, as_json: bool) -> None:
     with progress(quiet=quiet) as listener:
         plan = plan_run(options, count_texts=True, listener=listener)
         usage = estimate_judge(options, plan)
-    facts = _facts(options, plan) | _judge_facts(options, usage)
+    facts = _facts(options, plan)
+    if usage is not None and options.judge is not None:
+        facts |= judge_facts(options.judge.model, usage)
+        facts |= {} if options.cascade is None else {"cascade": _UPPER_LIMITS}
     if as_json:
         print_json(facts)
         return
     facts["columns"] = plan.columns.line().removeprefix("Columns: ")
+    print_facts(facts)
+
+
+_UPPER_LIMITS = "rows that the cascade accepts as supported need no judge, so these numbers are upper limits"
+
+
+def print_facts(facts: Mapping[str, Any]) -> None:
+    """Print the facts of a dry run, one a line."""
     for name, value in facts.items():
         typer.echo(plain(f"{name.replace('_', ' ')}: {_fact_text(name, value)}"))
 
@@ -81,15 +93,11 @@ def _facts(options: RunOptions, plan: Plan) -> dict[str, Any]:
     return facts | {"distinct_texts": plan.texts, "characters": plan.characters}
 
 
-def _judge_facts(options: RunOptions, usage: Usage | None) -> dict[str, Any]:
-    """Return how many requests the judge would get; empty if that depends on the answers of a target."""
-    if usage is None or options.judge is None:
-        return {}
+def judge_facts(model: str, usage: Usage) -> dict[str, Any]:
+    """Return how many requests the judge would get, with their tokens and cost, as JSON values."""
     tokens = {"judge_input_tokens": usage.input_tokens, "judge_output_tokens": usage.output_tokens}
     calls = {"judge_calls": usage.calls, "judge_replies_known_or_shared": usage.cached}
-    facts = {"judge": options.judge.model, **calls, **tokens, "judge_cost": usage.cost}
-    note = "rows that the cascade accepts as supported need no judge, so these numbers are upper limits"
-    return facts if options.cascade is None else facts | {"cascade": note}
+    return {"judge": model, **calls, **tokens, "judge_cost": usage.cost}
 
 
 def _unknown_price() -> str:
@@ -189,13 +197,14 @@ def report_notes(options: RunOptions, report: RunReport, db_option: str) -> list
     summary = report.summary
     notes = [*summary.notes(), *long_text_notes(summary.truncated, summary.windowed, summary.rows)]
     notes += [
-        f"{rows:,} rows were scored without {model}, which returned no vectors; the details say why."
+        f"{pluralize(rows, 'row was', 'rows were')} scored without {model}, which returned no vectors;"
+        " the details say why."
         for model, rows in summary.left_out.items()
     ]
     if summary.copies:
         notes.append(
-            f"In {summary.copies:,} of {summary.labelled:,} labelled rows the response equals the reference,"
-            " so reference-based metrics give these rows their highest value, whatever the label."
+            f"In {summary.copies:,} of {pluralize(summary.labelled, 'labelled row')} the response equals the"
+            " reference, so reference-based metrics give their highest value there, whatever the label."
         )
     calibrated = None if options.calibration is None else options.calibration.metric
     defined = [metric.canonical for metric in options.define.metrics.values()]
@@ -205,13 +214,13 @@ def report_notes(options: RunOptions, report: RunReport, db_option: str) -> list
         if metric.is_score and metric.metric not in {calibrated, *defined}
     ]
     if report.rejected:
-        notes.append(
-            f"{report.rejected:,} rows could not be read; {options.rejects} has the rows and the reasons."
-        )
+        rejected = pluralize(report.rejected, "row")
+        what = "row and the reason" if report.rejected == 1 else "rows and the reasons"
+        notes.append(f"{rejected} could not be read; {options.rejects} has the {what}.")
     if report.cached_failures:
         notes.append(
-            f"{report.cached_failures:,} rows failed because a cached reply of the judge was invalid."
-            " To send these requests again, run with --retry-failed."
+            f"{pluralize(report.cached_failures, 'row')} failed because a cached reply of the judge was"
+            " invalid. To send these requests again, run with --retry-failed."
         )
     if report.failures:
         notes.append(f"{report.failures:.1%} of the rows failed; the scores have the reasons.")
@@ -265,7 +274,7 @@ def long_text_notes(truncated: Mapping[str, int], windowed: Mapping[str, int], r
     why = "because the text is longer than the embedding model reads"
     counts = {"truncated": truncated, "read in windows": windowed}
     return [
-        f"{name}: {how} in {count:,} of {rows:,} rows, {why}."
+        f"{name}: {how} in {pluralize_part(count, rows, 'row')}, {why}."
         for how, by_field in counts.items()
         for name, count in by_field.items()
     ]

@@ -10,6 +10,7 @@ import typer
 from sgi.cli import options
 from sgi.cli.console import print_json, print_message, print_tables
 from sgi.cli.printed_tables import run_facts, runs_table, trend_table
+from sgi.kernel.short_text import pluralize
 
 if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
@@ -45,7 +46,7 @@ def runs(
     elif not matches:
         filters = [f"contains {search!r}"] if search else []
         filters += [] if tag is None else [f"has the tag {tag!r}"]
-        print_message(f"None of {total:,} runs {' and '.join(filters)}.")
+        print_message(f"None of {pluralize(total, 'run')} {' and '.join(filters)}.")
     elif len(records) < matches:
         print_message(f"Listed {len(records):,} of {matches:,} runs; --limit {matches} lists all.")
 

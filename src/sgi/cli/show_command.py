@@ -14,7 +14,7 @@ from sgi.cli.option_values import stored_metrics
 from sgi.cli.printed_tables import progress_of, run_facts, state, worst_facts
 from sgi.cli.run_output import usage_line
 from sgi.kernel.errors import StoreError, UsageError
-from sgi.kernel.short_text import metric_label
+from sgi.kernel.short_text import metric_label, pluralize
 from sgi.reporting.formatting import MetricFormat, moment
 from sgi.reporting.terminal_style import FAINT, style_of
 from sgi.reporting.views.run_header import state_of
@@ -238,7 +238,7 @@ def _gaps(record: RunRecord, reasons_without_value: list[Reason]) -> Iterator[st
         yield styled(f"{reason.rows:,} ", (reason.status, style_of(reason.status)), why)
     if others:
         values = f"{sum(reason.rows for reason in others):,} without a value"
-        yield f"{values} for {len(others):,} other reasons: sgi show {record.id} --json"
+        yield f"{values} for {pluralize(len(others), 'other reason')}: sgi show {record.id} --json"
     if shown:
         yield ""
 
@@ -312,7 +312,7 @@ def _head(record: RunRecord) -> Iterator[Text]:
     if record.no_texts:
         yield _fact("texts", "not stored (digests instead)")
     if record.rejected:
-        yield _fact("rejected", f"{record.rejected:,} rows that could not be read")
+        yield _fact("rejected", f"{pluralize(record.rejected, 'row')} that could not be read")
     yield _fact("state", state(record, longest=1000), style_of(state_of(record)))
     end = f", finished {moment(record.finished_at)}" if record.finished_at else ""
     yield _fact("time", f"started {moment(record.created_at)}{end}")

@@ -26,7 +26,7 @@ from sgi.kernel.judged_metric import CACHED_REPLY
 from sgi.kernel.metric import Status
 from sgi.kernel.metric_column import STATUSES, MetricColumn, parts_of_rows
 from sgi.kernel.sample import Field
-from sgi.kernel.short_text import quote
+from sgi.kernel.short_text import pluralize, quote
 from sgi.metrics.grounding.content_precision import content_word_precisions
 from sgi.metrics.sgi import VERBATIM_COPY
 from sgi.text.overlap import token_precisions
@@ -358,7 +358,8 @@ class Accumulator:
         failures = self.failures(fewest_asked=fewest_asked)
         if failures.share <= limit:
             return
-        rows = f"{failures.rows} rows sent to the judge" if failures.judged else f"first {failures.rows} rows"
+        rows = pluralize(failures.rows, "row")
+        rows = f"{rows} sent to the judge" if failures.judged else f"first {rows}"
         cached = ""
         if self.cached_failures:
             cached = f" {self.cached_failures:,} of them failed from unusable cached replies of the judge."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from sgi.kernel.short_text import metric_label
+from sgi.kernel.short_text import metric_label, pluralize, pluralize_part
 from sgi.stats.conformal import one_row_per_cluster
 from sgi.stats.two_samples import compare_samples
 
@@ -94,14 +94,15 @@ class CalibrationCheck:
         if differences:
             yield (
                 f"Warning: this run differs from the rows that {metric_label(self.metric)} was fitted on in"
-                f" {' and '.join(differences)}: {self.questions:,} questions here,"
+                f" {' and '.join(differences)}: {pluralize(self.questions, 'question')} here,"
                 f" {self.calibration_questions:,} there. The probabilities may be wrong: label rows of this"
                 " data and calibrate again."
             )
         if self.outside:
             usual = 2 / (self.calibration_questions + 1)
+            outside = pluralize_part(self.outside, self.rows, "row", "scores", "score")
             yield (
-                f"{self.outside:,} of {self.rows:,} rows score outside the range of the calibration rows,"
+                f"{outside} outside the range of the calibration rows,"
                 f" {self.low:.4g} to {self.high:.4g}; up to {usual:.1%} are expected for similar data. Their"
                 " probabilities are extrapolated."
             )

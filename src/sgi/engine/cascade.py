@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sgi.io.readers import absolute
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric_name
+from sgi.kernel.short_text import pluralize
 from sgi.metrics.grounding.detector import Grounding
 from sgi.stats.intervals import Interval
 
@@ -249,7 +250,7 @@ class CascadeSummary:
         lacking = f", {self.without_value:,} of them without {name}" if self.without_value else ""
         yield (
             f"Cascade: {name} above {format_threshold(self.threshold)} cleared {self.cleared:,} of "
-            f"{self.rows:,} rows ({share:.1%}); the judge scored the other "
+            f"{pluralize(self.rows, 'row')} ({share:.1%}); the judge scored the other "
             f"{self.rows - self.cleared:,}{lacking}."
         )
         yield (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from sgi.kernel.short_text import pluralize
 from sgi.metrics.grounding.grounding_model import sigmoid
 from sgi.metrics.grounding.nli import SIGNAL
 from sgi.stats.auroc_difference import auroc_difference
@@ -126,17 +127,17 @@ class EntailmentUse:
         if not self.rows:
             return
         yield (
-            f"Entailment model: {self.pairs:,} pairs ({self.pairs / self.rows:.1f} a row), for "
-            f"{self.sentences_read:,} of {self.sentences:,} sentences in {self.rows_read:,} of {self.rows:,} "
-            f"rows ({self.rows_read / self.rows:.1%})."
+            f"Entailment model: {pluralize(self.pairs, 'pair')} ({self.pairs / self.rows:.1f} a row), for "
+            f"{self.sentences_read:,} of {pluralize(self.sentences, 'sentence')} in {self.rows_read:,} of "
+            f"{pluralize(self.rows, 'row')} ({self.rows_read / self.rows:.1%})."
         )
         if self.gain is None or self.auroc_without is None:
-            yield f"It moved the score of {self.changed:,} rows across {EVEN:g}."
+            yield f"It moved the score of {pluralize(self.changed, 'row')} across {EVEN:g}."
             return
         span = f" [{self.interval.low:+.3f}, {self.interval.high:+.3f}]" if self.interval else ""
         yield (
             f"AUROC without the model {self.auroc_without:.3f}; with it {self.gain:+.3f}{span}. It moved the "
-            f"score of {self.changed:,} rows across {EVEN:g}."
+            f"score of {pluralize(self.changed, 'row')} across {EVEN:g}."
         )
 
 

@@ -21,7 +21,7 @@ from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
 from sgi.kernel.registry import DEFAULTS, NO_DEFAULT_HINT, metric_class, metric_classes, resolve
 from sgi.kernel.sample import CONTEXTS, RESPONSE, RETRIEVED, Batch, Field
 from sgi.kernel.sample_parts import AnswerCosts, Ranking
-from sgi.kernel.short_text import metric_label
+from sgi.kernel.short_text import metric_label, pluralize
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def plan(
     scan = _scan(dataset, on_reject, listener)
     if not scan.rows:
         if scan.first_error is not None:
-            message = f"None of the {scan.rejected} rows can be read; the first: {scan.first_error}"
+            message = f"None of {pluralize(scan.rejected, 'row')} can be read; the first: {scan.first_error}"
             raise DataError(message, file=dataset.name)
         raise DataError("There is nothing to score: no rows.", file=dataset.name)
     for name in supplied:

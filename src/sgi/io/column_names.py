@@ -4,6 +4,7 @@ from __future__ import annotations
 
 IN_SECONDS = ("latency_s", "latency_seconds", "duration_s", "duration_seconds", "response_time_s")
 WITHOUT_UNIT = ("latency", "duration", "response_time", "elapsed")
+TOTAL_TOKENS = ("total_tokens", "token_count")
 INVERTED = ("hallucination", "is_hallucination", "hallucinated", "is_hallucinated")
 
 NAMES: dict[str, tuple[str, ...]] = {

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sgi.io.columns import Plan
 
 _UNIT = "map latency_ms={} if it holds milliseconds, or name it latency_s if seconds"
+_TOTAL = "not split; SGI reads prompt_tokens and completion_tokens, and adds them"
 _MAX_KEPT = 50
 _MAX_SHOWN = 6
 
@@ -99,6 +100,7 @@ def column_use(plan: Plan, null_columns: Mapping[str, str]) -> ColumnUse:
     }
     not_used |= dict.fromkeys(plan.index, "the index that pandas wrote")
     not_used |= {column: f"unit unknown; {_UNIT.format(column)}" for column in plan.without_unit}
+    not_used |= dict.fromkeys(plan.total_tokens, _TOTAL)
     return ColumnUse(
         fields, not_used, tuple(column for column in plan.spare if column not in not_used)[:_MAX_KEPT]
     )

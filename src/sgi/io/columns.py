@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sgi.io.column_names import IN_SECONDS, INVERTED, NAMES, WITHOUT_UNIT
+from sgi.io.column_names import IN_SECONDS, INVERTED, NAMES, TOTAL_TOKENS, WITHOUT_UNIT
 from sgi.io.json_scan import LISTS
 from sgi.io.mapping import clean_name, resolve
 from sgi.io.printed_list import parse_printed, read_list
@@ -56,6 +56,7 @@ class Plan:
         index: columns that hold a pandas index; they are ignored.
         in_seconds: whether the column of the latency holds seconds, by its name.
         without_unit: spare columns that could hold a latency, in an unknown unit.
+        total_tokens: spare columns with the sum of the tokens of prompt and completion.
     """
 
     fields: Mapping[str, str]
@@ -67,6 +68,7 @@ class Plan:
     index: tuple[str, ...] = ()
     in_seconds: bool = False
     without_unit: tuple[str, ...] = ()
+    total_tokens: tuple[str, ...] = ()
 
     def columns_of(self, name: str) -> tuple[str, ...]:
         """Return the columns that a field uses as a whole, not by a path inside them."""
@@ -138,6 +140,9 @@ def recognise(columns: tuple[str, ...], mapping: Pairs = (), null: frozenset[str
         without_unit=()
         if "latency_ms" in {*chosen, *dict(mapping)}
         else tuple(column for column in columns if column not in taken and _is_named(column, WITHOUT_UNIT)),
+        total_tokens=()
+        if {"prompt_tokens", "completion_tokens"} <= {*chosen, *dict(mapping)}
+        else tuple(column for column in columns if column not in taken and _is_named(column, TOTAL_TOKENS)),
     )
 
 

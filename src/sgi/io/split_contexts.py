@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from sgi.io.column_use import ColumnUse
 from sgi.kernel.sample import Sample
+from sgi.kernel.short_text import pluralize, pluralize_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,13 +102,13 @@ class SplitContexts:
 
     def _note(self, counts: Counter[Separator], total: int) -> str:
         if self.by is not None:
-            return f"Contexts of {counts[self.by]:,} of {total:,} rows were split by {self.by}."
+            return f"Contexts of {pluralize_part(counts[self.by], total, 'row')} were split by {self.by}."
         name, count = next(iter(counts.most_common(1)), ("", 0))
         if not count or count < _SHARE * total:
             return ""
         return (
-            f"Contexts of {count:,} of {total:,} rows are one text with {name}, and count as one passage. If "
-            f"these separate passages, use --split-contexts {name}."
+            f"Contexts of {count:,} of {pluralize(total, 'row')} are one text with {name}, and count as one"
+            f" passage. If these separate passages, use --split-contexts {name}."
         )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.kernel.errors import DataError, UnknownNameError
-from sgi.kernel.short_text import shorten
+from sgi.kernel.short_text import pluralize, pluralize_part, shorten
 from sgi.kernel.signature import digest, display_text, placeholder, with_placeholders
 
 if TYPE_CHECKING:
@@ -149,10 +149,8 @@ class Clustering:
         elif is_column(self.by):
             yield f"Intervals and tests treat rows with the same {self.by!r} as one cluster."
         if self.without_value:
-            yield (
-                f"{self.without_value:,} of {rows:,} rows have no value in the column {self.by!r};"
-                " each of them is a cluster of its own."
-            )
+            without = pluralize_part(self.without_value, rows, "row", "has", "have")
+            yield f"{without} no value in the column {self.by!r}; each of them is a cluster of its own."
         if self.dominant is not None:
             yield _dominant_note(self.dominant, rows)
 
@@ -227,7 +225,7 @@ class Weighting:
             " coverage, percentiles, AUROC, classes, causes, flags and charts of single values."
         )
         if self.heaviest <= max(1.0, _FEW * self.rows):
-            rows = "1 row carries" if self.heaviest == 1 else f"{self.heaviest:,} rows carry"
+            rows = pluralize(self.heaviest, "row carries", "rows carry")
             yield f"{rows} at least half of the weight, so the means depend mostly on them."
 
 

@@ -1,4 +1,4 @@
-"""Short texts for messages: truncation, ``repr`` of large objects, names of runs and metrics."""
+"""Short texts for messages: truncation, plurals, ``repr`` of large objects, names of runs and metrics."""
 
 from __future__ import annotations
 
@@ -64,6 +64,27 @@ def shorten(text: str, longest: int = 60) -> str:
     'abc…'
     """
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def pluralize(count: int, one: str, many: str = "") -> str:
+    """Return a count with its noun in singular or plural; ``many`` is for plurals without -s.
+
+    >>> pluralize(1, "row"), pluralize(1200, "row"), pluralize(0, "row has", "rows have")
+    ('1 row', '1,200 rows', '0 rows have')
+    """
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
+def pluralize_part(count: int, total: int, one: str, verb: str = "", verbs: str = "") -> str:
+    """Return how many of all, with the noun of all, and with the verb of the part if one is given.
+
+    >>> pluralize_part(1, 3, "row", "has", "have"), pluralize_part(2, 3, "row", "has", "have")
+    ('1 of 3 rows has', '2 of 3 rows have')
+    >>> pluralize_part(0, 1, "row")
+    '0 of 1 row'
+    """
+    said = verb if count == 1 else verbs
+    return f"{count:,} of {pluralize(total, one)}{said and f' {said}'}"
 
 
 def quote(text: str, limit: int = 200) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.analysis.flag_precision import expected_precision, flag_table
 from sgi.engine.review import FINDING, FINDINGS
-from sgi.kernel.short_text import metric_label
+from sgi.kernel.short_text import metric_label, pluralize, pluralize_part
 from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.reporting.formatting import NOTHING, beginning, format_difference
 from sgi.reporting.table import Table
@@ -32,16 +32,21 @@ def review_clause(metric: MetricSummary) -> str:
     counts = metric.review
     if counts is None:  # only the findings are known
         flagged = sum(metric.classes.get(name, 0) for name in FINDINGS)
-        return f"the checks flag {flagged:,} of {metric.ok:,} answers" if metric.classes else ""
+        return f"the checks flag {flagged:,} of {_answers(metric)}" if metric.classes else ""
     if not counts.rows:
-        return f"the checks flag none of {metric.ok:,} answers, and no score is below {counts.limit:g}"
+        return f"the checks flag none of {_answers(metric)}, and no score is below {counts.limit:g}"
     facts = dict.fromkeys(_kind_words(kind).split()[0] for kind in counts.kinds)
     flags = f"the checks flag {counts.flagged:,} ({', '.join(facts) or 'a fact'})"
     low = f"{counts.low:,} more {'has' if counts.low == 1 else 'have'} a score below {counts.limit:g}"
     if not counts.flagged:
         low = f"no check flags an answer, but {counts.low:,} {low.partition('more ')[2]}"
     found = ", and ".join(text for text, count in ((flags, counts.flagged), (low, counts.low)) if count)
-    return f"{counts.rows:,} of {metric.ok:,} answers{_with_value(metric)} to check, worst first: {found}"
+    scored = "answer" if metric.ok == metric.rows else "scored answer"
+    return f"{pluralize_part(counts.rows, metric.ok, scored)} to check, worst first: {found}"
+
+
+def _answers(metric: MetricSummary) -> str:
+    return pluralize(metric.ok, "answer")
 
 
 def _with_value(metric: MetricSummary) -> str:
@@ -65,21 +70,22 @@ def evidence_sentences(metric: MetricSummary) -> Iterator[str]:
     if counts is not None and counts.labelled:
         rows = ranking.positives + ranking.negatives
         yield (
-            f"In this run, {counts.wrong:,} of {counts.labelled:,} labelled answers to check have label 0;"
-            f" of all {rows:,} labelled answers{_with_value(metric)}, {ranking.negatives:,}."
+            f"In this run, {pluralize_part(counts.wrong, counts.labelled, 'labelled answer')} to check"
+            f" {'has' if counts.wrong == 1 else 'have'} label 0;"
+            f" of all {pluralize(rows, 'labelled answer')}{_with_value(metric)}, {ranking.negatives:,}."
         )
     yield _ranks(metric)
 
 
 def unmeasured_languages(languages: Mapping[str, int]) -> str:
-    """Say how many answers are in languages for which nothing was measured on labelled answers.
+    """Say how many answers were identified as in a language for which nothing was measured.
 
     >>> unmeasured_languages({"de": 1})
-    '1 answer is in German: grounding was measured on labelled answers in English only.'
+    '1 answer was identified as German: grounding was measured on labelled answers in English only.'
     """
-    count, names = sum(languages.values()), [LANGUAGE_NAMES.get(code, code) for code in languages]
-    who = f"{count:,} answer is" if count == 1 else f"{count:,} answers are"
-    return f"{who} in {', '.join(names)}: grounding was measured on labelled answers in English only."
+    names = ", ".join(LANGUAGE_NAMES.get(code, code) for code in languages)
+    who = pluralize(sum(languages.values()), "answer was", "answers were")
+    return f"{who} identified as {names}: grounding was measured on labelled answers in English only."
 
 
 def _measured(counts: ReviewCounts) -> Iterator[str]:
@@ -143,7 +149,7 @@ def _precision_cells(kind: str, version: int) -> list[str]:
     share, low, high, base_rate = (
         f"{100 * part:.0f}" for part in (flag.share, flag.low, flag.high, flag.base_rate)
     )
-    return [f"{share} %", f"[{low}, {high}]", f"{base_rate} %", f"{flag.answers:,} answers"]
+    return [f"{share} %", f"[{low}, {high}]", f"{base_rate} %", pluralize(flag.answers, "answer")]
 
 
 def has_evidence(sample: SampleView, metric: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sgi.kernel.details import first_line
 from sgi.kernel.errors import SgiError
 from sgi.kernel.registry import metric_class, metric_name
-from sgi.kernel.short_text import metric_label
+from sgi.kernel.short_text import metric_label, pluralize
 from sgi.reporting.formatting import beginning
 from sgi.reporting.safe_text import plain
 
@@ -75,10 +75,11 @@ def describe_distribution(part: Distribution) -> str:
         return f"{name} has no values."
     bins = len(part.edges) - 1
     peaks = "; ".join(_peak(part, group) for group, counts in part.counts.items() if sum(counts))
-    text = f"{name} over {_count(rows)}. Largest of {bins} bins: {peaks}."
+    text = f"{name} over {pluralize(rows, 'row')}. Largest of {bins} bins: {peaks}."
     if not part.below + part.above:
         return text
-    return f"{text} The outermost bins include {_count(part.below)} below and {part.above:,} above the axis."
+    below = pluralize(part.below, "row")
+    return f"{text} The outermost bins include {below} below and {part.above:,} above the axis."
 
 
 def _peak(part: Distribution, group: str) -> str:
@@ -93,7 +94,7 @@ def describe_plane(part: Plane) -> str:
     if not part.points:
         return f"No row has both angles of {short(part.metric)}."
     sampled = f"{len(part.points):,} of {part.rows:,} rows, evenly sampled"
-    rows = sampled if len(part.points) < part.rows else _count(part.rows)
+    rows = sampled if len(part.points) < part.rows else pluralize(part.rows, "row")
     text = f"The angles θ(r, c) and θ(r, q) of {rows}: {_above(part.points)} above the diagonal (SGI > 1)."
     groups = {f"label {value}": [row for row in part.points if row.label is bool(value)] for value in (1, 0)}
     shares = [f"of {name}: {_above(rows)}" for name, rows in groups.items() if rows]
@@ -113,7 +114,7 @@ def describe_groups(part: GroupTable, metric: str) -> str:
         for summary in group.metrics
         if summary.metric == metric and summary.mean is not None
     ]
-    head = f"{short(metric)} by {short(part.by)}, {_count(len(part.groups), 'group')}"
+    head = f"{short(metric)} by {short(part.by)}, {pluralize(len(part.groups), 'group')}"
     if not means:
         return f"{head}: no group has a mean."
     (low, worst), (high, best) = min(means), max(means)
@@ -130,9 +131,9 @@ def describe_correlation(part: Correlation) -> str:
         if value is not None
     ]
     if not pairs:
-        return f"No pair of {_count(len(names), 'metric')} has a correlation."
+        return f"No pair of {pluralize(len(names), 'metric')} has a correlation."
     (low, *apart), (high, *alike) = min(pairs), max(pairs)
-    start = f"Spearman's ρ of {_count(len(names), 'metric')}: "
+    start = f"Spearman's ρ of {pluralize(len(names), 'metric')}: "
     if len(pairs) == 1:
         return f"{start}{high:.2f} between {' and '.join(alike)}."
     lowest = f"lowest for {' and '.join(apart)} ({low:.2f})"
@@ -144,8 +145,9 @@ def describe_scatter(part: Scatter) -> str:
     up, across = short_names([part.semantic, part.lexical])
     ranked = "" if part.spearman is None else f", Spearman's ρ {part.spearman:.2f}"
     return (
-        f"{up} against {across} over {_count(part.rows)}{ranked}."
-        f" {_count(part.paraphrases)} rank much higher by {up} (similar meaning, different words);"
+        f"{up} against {across} over {pluralize(part.rows, 'row')}{ranked}."
+        f" {pluralize(part.paraphrases, 'row ranks', 'rows rank')} much higher by {up}"
+        " (similar meaning, different words);"
         f" {part.overlaps:,} rank much higher by {across} (same words, different meaning)."
     )
 
@@ -161,7 +163,7 @@ def _first(descriptions: Iterable[str], what: str = "more metric") -> str:
     """Join the first descriptions, and say how many more there are."""
     texts = list(descriptions)
     more = len(texts) - _MAX_DESCRIBED
-    return "; ".join([*texts[:_MAX_DESCRIBED], *([f"and {_count(more, what)}"] if more > 0 else [])])
+    return "; ".join([*texts[:_MAX_DESCRIBED], *([f"and {pluralize(more, what)}"] if more > 0 else [])])
 
 
 def _against_labels(labelled: LabelMetrics) -> str:
@@ -172,12 +174,12 @@ def _against_labels(labelled: LabelMetrics) -> str:
         numbers.append(f"expected calibration error {labelled.ece:.3f}")
     if labelled.brier is not None and labelled.base_rate_brier is not None:
         numbers.append(f"Brier score {labelled.brier:.3f} (base rate {labelled.base_rate_brier:.3f})")
-    return f"{short(labelled.metric)} {', '.join([*numbers, f'{_count(labelled.rows)}'])}"
+    return f"{short(labelled.metric)} {', '.join([*numbers, pluralize(labelled.rows, 'row')])}"
 
 
 def describe_comparison(comparison: Comparison, base: str, new: str) -> str:
     """Describe the chart of the differences of two runs in words."""
-    head = f"{short(new)} − {short(base)} over {_count(comparison.pairs, 'pair')}"
+    head = f"{short(new)} − {short(base)} over {pluralize(comparison.pairs, 'pair')}"
     return f"{head}: {_first(_differences(comparison.metrics))}."
 
 
@@ -195,13 +197,13 @@ def _differences(metrics: Sequence[MetricComparison]) -> Iterator[str]:
 def describe_causes(diagnosis: Diagnosis) -> str:
     """Describe the chart of the shares of the causes in words, the most frequent first."""
     shares = (f"{each.cause} {each.share:.1%}" for each in diagnosis.causes if each.rows)
-    rows = f"{diagnosis.diagnosed:,} of {_count(len(diagnosis.rows))} are diagnosed"
+    rows = diagnosis.count_text
     return f"{rows}: {_first(shares, 'more cause')}.".replace("%", " %")
 
 
 def describe_systems(metric: MetricLeaderboard, unit: str) -> str:
     """Describe the chart of the systems on one metric in words, best first."""
-    head = f"{short(metric.metric)} over {_count(metric.units, unit)}, best system first"
+    head = f"{short(metric.metric)} over {pluralize(metric.units, unit)}, best system first"
     return f"{head}: {_first(map(_system, metric.drawn), 'more system')}."
 
 
@@ -218,8 +220,4 @@ def describe_pareto(pareto: Pareto) -> str:
         by_verdict.setdefault(one.verdict, []).append(short(one.system))
     verdicts = "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in by_verdict.items())
     head = f"{short(pareto.quality.metric)} against {short(pareto.cost.metric)}"
-    return f"{head} of {_count(len(pareto.systems), 'system')}. {verdicts[:1].upper()}{verdicts[1:]}."
-
-
-def _count(number: int, what: str = "row") -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    return f"{head} of {pluralize(len(pareto.systems), 'system')}. {verdicts[:1].upper()}{verdicts[1:]}."

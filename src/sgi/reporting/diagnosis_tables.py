@@ -29,7 +29,7 @@ def diagnosis_tables(diagnosis: Diagnosis, *, with_rows: bool = True) -> Iterato
     if (to_read := diagnosis.to_read) and with_rows:
         shown = to_read[:_ROWS]
         title = f"Rows without a cause to read first: {len(shown):,} of {len(to_read):,}"
-        cells = ((row.id, row.finding, evidence_text(row)) for row in shown)
+        cells = ((row.name, row.finding, evidence_text(row)) for row in shown)
         yield Table(
             ("id", "to read, because", "evidence"), cells, title=title, left=["to read, because", "evidence"]
         )
@@ -52,7 +52,7 @@ def cause_table(diagnosis: Diagnosis) -> Table:
         if share.rows
     ]
     columns = ("called", "rows", "share", "95 % interval", "meaning", "what to do about it")
-    title = f"{diagnosis.diagnosed:,} of {len(diagnosis.rows):,} rows are diagnosed; {SHARES_ARE}"
+    title = f"{diagnosis.count_text}; {SHARES_ARE}"
     return Table(columns, rows, title=title, left=["meaning", "what to do about it"])
 
 
@@ -80,7 +80,7 @@ def _groups(diagnosis: Diagnosis) -> Table:
 
 def row_table(rows: Sequence[RowDiagnosis]) -> Table:
     """Return a table of rows with their evidence."""
-    cells = ((row.id, row.label, row.explanation, evidence_text(row)) for row in rows)
+    cells = ((row.name, row.label, row.explanation, evidence_text(row)) for row in rows)
     return Table(
         ("id", "cause", "because", "evidence"), cells, title="Rows", left=["cause", "because", "evidence"]
     )

@@ -12,6 +12,7 @@ from sgi.engine.review import FINDING
 from sgi.kernel.errors import SgiError
 from sgi.kernel.metric import COST_UNITS, PERCENT, Status
 from sgi.kernel.registry import metric_class, metric_name
+from sgi.kernel.short_text import pluralize
 from sgi.metrics.calibrated_metric import SPEC as CALIBRATED
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def format_classes(summary: MetricSummary) -> str:
 def format_parts(summary: MetricSummary) -> str:
     """Format how many of the values of a composite metric contain each of its parts."""
     parts = ", ".join(f"{name} in {count:,}" for name, count in summary.parts.items())
-    return f"of {summary.ok:,} values, {parts}"
+    return f"of {pluralize(summary.ok, 'value')}, {parts}"
 
 
 def format_percentiles(summary: MetricSummary) -> str:

@@ -17,7 +17,7 @@ import orjson
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from sgi.kernel.short_text import metric_label
+from sgi.kernel.short_text import metric_label, pluralize, pluralize_part
 from sgi.reporting import (
     answers_to_check,
     descriptions,
@@ -46,6 +46,8 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "mean_text": formatting.format_mean,
     "moment": formatting.moment,
     "count": "{:,}".format,
+    "pluralize": pluralize,
+    "pluralize_part": pluralize_part,
     "beginning": formatting.beginning,
     "pretty": partial(json.dumps, ensure_ascii=False, indent=2, default=str),
     "notes": headline_notes,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sgi.analysis.agreement.report import label_advice
 from sgi.analysis.audit.audited_means import audited_means
 from sgi.analysis.labelling import undecided_notes
-from sgi.kernel.short_text import metric_label
+from sgi.kernel.short_text import metric_label, pluralize, pluralize_part
 from sgi.reporting.formatting import NOTHING, format_scaled, number, probability, span
 from sgi.reporting.safe_text import one_line
 from sgi.reporting.table import Table
@@ -40,8 +40,9 @@ def label_lines(state: Labelling) -> Iterator[str]:
     """Yield sentences about the labels: how many rows have a label, and what to do next."""
     rows, labels = len(state.labels.ids), state.labels
     yield (
-        f"People have labelled {state.labelled:,} of {rows:,} rows in the dashboard; {state.sampled:,} of "
-        "them are a random sample. Labels in the data are not counted."
+        f"People have labelled {pluralize_part(state.labelled, rows, 'row')} in the dashboard;"
+        f" {state.sampled:,} of them {'is' if state.sampled == 1 else 'are'} a random sample."
+        " Labels in the data are not counted."
     )
     if (drawn := state.drawn) is not None:
         name = one_line(metric_label(drawn.metric))
@@ -129,7 +130,9 @@ def audit_tables(audit: Audit) -> list[Table]:
         for name, one, count in estimates
     ]
     passed = ("answers in the run that it passes", format_scaled(audit.share_yes, True), NOTHING)  # noqa: FBT003
-    title = f"{counts.labelled:,} labels of {audit.rows:,} questions, column {audit.label}"
+    title = (
+        f"{pluralize(counts.labelled, 'label')} of {pluralize(audit.rows, 'question')}, column {audit.label}"
+    )
     tables = [
         Table(("share", "value", "95 % interval", "rows"), [*rows, (*passed, f"{audit.rows:,}")], title),
         Table(

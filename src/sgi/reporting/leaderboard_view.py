@@ -270,19 +270,9 @@ def _passage_rows(part: SystemPassages, kinds: Sequence[str]) -> Iterator[tuple[
         yield f"share of citations ({part.citing:,} cite)", shares
     reasons = Counter(part.without).most_common()
     for reason, count in reasons[:_MAX_REASONS]:
-        yield f"{count:,} without: {_short_reason(reason)}", [""] * len(kinds)
+        yield f"{count:,} without: {reason}", [""] * len(kinds)
     if rest := sum(count for _, count in reasons[_MAX_REASONS:]):
         yield f"{rest:,} without: other reasons", [""] * len(kinds)
-
-
-def _short_reason(reason: str) -> str:
-    """Return what a reader says about an absent field, without the name of the field.
-
-    >>> _short_reason("the sample has no contexts (the row has no context_data)")
-    'the row has no context_data'
-    """
-    _, bracket, inner = reason.removesuffix(")").partition(" (")
-    return inner if bracket and reason.endswith(")") else reason
 
 
 def system_group_tables(board: Leaderboard, *, percent: bool = True) -> Iterator[Table]:

@@ -19,6 +19,7 @@ from sgi.engine.grounding_report import GroundingReport
 from sgi.engine.run import Run
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.errors import install_target
+from sgi.kernel.short_text import pluralize
 from sgi.reporting.diagnosis_tables import comparison_of_causes, diagnosis_tables
 from sgi.reporting.duel_tables import duel_lines, duel_tables
 from sgi.reporting.html_page import asset, environment, inline
@@ -90,7 +91,7 @@ def _parts(shown: NotebookRepr) -> Iterator[str]:
         case Run():
             yield from _summary(shown.summary())
             if shown.rejected:
-                yield small(f"{len(shown.rejected):,} rows could not be parsed.")
+                yield small(f"{pluralize(len(shown.rejected), 'row')} could not be parsed.")
             yield from pictures(_distributions(shown))
         case Summary():
             yield from _summary(shown)
@@ -158,7 +159,8 @@ def _summary(summary: Summary) -> Iterator[str]:
 
 
 def _comparison(comparison: Comparison) -> Iterator[str]:
-    yield small(f"{comparison.base} → {comparison.new}: {comparison.pairs:,} pairs of rows")
+    pairs = pluralize(comparison.pairs, "pair of rows", "pairs of rows")
+    yield small(f"{comparison.base} → {comparison.new}: {pairs}")
     yield from map(small, unpaired_lines(comparison))
     yield from _tables(comparison_tables(comparison, ()))
     for difference in comparison.differences:

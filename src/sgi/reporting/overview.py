@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.text import Text
 
 from sgi.kernel.registry import metric_name
-from sgi.kernel.short_text import metric_label
+from sgi.kernel.short_text import metric_label, pluralize, pluralize_part
 from sgi.metrics.calibrated_metric import SPEC as CALIBRATED
 from sgi.reporting.answers_to_check import evidence_sentences, reason_to_check, review_clause
 from sgi.reporting.formatting import (
@@ -147,10 +147,11 @@ def overview_sentence(metrics: Sequence[MetricSummary], blank: int = 0) -> str:
     said = [clause for clause in clauses if clause][:3]
     if by_name and not said:
         first = min(by_name.values(), key=lambda metric: importance(metric.metric))
-        said = [f"the mean of {metric_label(first.metric)} is {format_mean(first)} for {first.ok:,} rows"]
+        rows = pluralize(first.ok, "row")
+        said = [f"the mean of {metric_label(first.metric)} is {format_mean(first)} for {rows}"]
     said = said or ["no row has a value"]
     if blank:
-        said = [*said, f"{blank:,} {'response is' if blank == 1 else 'responses are'} blank"]
+        said = [*said, f"{pluralize(blank, 'response is', 'responses are')} blank"]
     text = "; ".join(said)
     return f"{text[0].upper()}{text[1:]}."
 
@@ -178,7 +179,8 @@ def _metric_card(title: str, metric: MetricSummary, earlier: Earlier | None) -> 
 
 def _coverage_card(metrics: Iterable[MetricSummary]) -> Card:
     least = min(metrics, key=lambda metric: metric.coverage)
-    remark = f"{least.ok:,} of {least.rows:,} rows have {metric_label(least.metric)}"
+    have = pluralize_part(least.ok, least.rows, "row", "has", "have")
+    remark = f"{have} {metric_label(least.metric)}"
     return Card("Coverage", "", format_scaled(least.coverage, is_share=True), remark, None, _COVERAGE)
 
 
@@ -201,9 +203,8 @@ def _share(value: float) -> str:
 
 def _say_calibrated(metric: MetricSummary) -> str:
     passed = metric.class_shares.get("passed")
-    return (
-        "" if passed is None else f"{_share(passed)} of {metric.ok:,} answers pass the calibrated threshold"
-    )
+    passing = f"of {pluralize(metric.ok, 'answer')} {'passes' if metric.ok == 1 else 'pass'}"
+    return "" if passed is None else f"{_share(passed)} {passing} the calibrated threshold"
 
 
 def _say_judged(metric: MetricSummary) -> str:
@@ -242,7 +243,7 @@ def row_lines(
 ) -> Iterator[Text]:
     """Yield the rows, each with its id, value and label, then why it needs a check, cut to the width."""
     for sample in lowest.samples:
-        head = Text("  ").append(one_line(sample.id, longest=width // 2), style=HEADING)
+        head = Text("  ").append(one_line(sample.name, longest=width // 2), style=HEADING)
         head.append(f"  {metric_label(lowest.metric)} {value_text(sample.scores[lowest.metric].value)}")
         yield head if sample.label is None else head.append(f"  label {int(sample.label)}")
         if questions and sample.question:

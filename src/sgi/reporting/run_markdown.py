@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from sgi.kernel.short_text import metric_label
+from sgi.kernel.short_text import metric_label, pluralize
 from sgi.reporting import formatting
 from sgi.reporting.answers_to_check import has_evidence, reason_to_check
 from sgi.reporting.descriptions import describe_distribution, describe_plane, describe_scatter
 from sgi.reporting.diagnosis_tables import diagnosis_tables
 from sgi.reporting.evidence_lines import evidence_markdown
-from sgi.reporting.formatting import MetricFormat, format_scaled, main_metric, number, shorten
+from sgi.reporting.formatting import MetricFormat, format_scaled, has_findings, main_metric, number, shorten
 from sgi.reporting.label_tables import audited_table
 from sgi.reporting.leaderboard_view import (
     difference_tables,
@@ -119,7 +119,7 @@ def leaderboard_markdown(view: LeaderboardView) -> str:
     board = view.leaderboard
     parts: Iterator[str] = chain(
         [f"# {escape(view.title)}"],
-        [f"{len(board.systems)} systems, {board.units:,} {board.unit}s"],
+        [f"{len(board.systems)} systems, {pluralize(board.units, board.unit)}"],
         [_list_lines(map(escape, leaderboard_findings(board)))],
         _section("## Leaderboard", _titled(leaderboard_tables(board))),
         _section("## Classes", _titled(system_class_tables(board))),
@@ -162,7 +162,7 @@ def _title(head: RunRecord, sentence: str, evidence: Iterable[str]) -> Iterator[
     rows = f"{head.rows:,}" if head.scored == head.rows else f"{head.scored:,} of {head.rows:,}"
     facts = {"run": code(head.id), "data": escape(head.dataset_name), "rows": rows}
     if head.rejected:
-        facts["rejected"] = f"{head.rejected:,} rows that could not be parsed"
+        facts["rejected"] = f"{pluralize(head.rejected, 'row')} that could not be parsed"
     why = stop_reason(head)
     facts["state"] = state_of(head) + (f": {escape(why)}" if why else "")
     facts["started"] = formatting.moment(head.created_at)
@@ -211,8 +211,9 @@ def _disagreement(part: Disagreement[SampleView] | None) -> Iterator[str]:
 def _worst(part: LowestRows[SampleView], head: RunRecord) -> Iterator[str]:
     if not part.samples:
         return
-    side = "lowest" if part.higher_is_better else "highest"
-    yield f"## Rows with the {side} {escape(metric_label(part.metric))}"
+    name, side = escape(metric_label(part.metric)), "lowest" if part.higher_is_better else "highest"
+    flagged = has_findings(part.metric)  # their flagged rows come first
+    yield f"## Rows to check by {name}, flagged rows first" if flagged else f"## Rows with the {side} {name}"
     yield "\n".join(
         line
         for sample in part.samples
@@ -243,7 +244,8 @@ def _row(sample: SampleView, value: str, metric: str = "") -> str:
     texts |= {"question": sample.question, "response": sample.response, "reference": sample.reference or ""}
     texts |= {f"passage {place}": text for place, text in enumerate(sample.contexts, 1)}
     texts |= {"no response": sample.reason}
-    return _item(sample.id, f"{value}{label}", texts)
+    system = f", {escape(sample.system)}" if sample.system else ""
+    return _item(sample.id, f"{value}{label}{system}", texts)
 
 
 def _item(name: str, text: str, texts: Mapping[str, str]) -> str:
@@ -263,7 +265,7 @@ def _pairs(view: ComparisonView) -> Iterator[str]:
     comparison = view.comparison
     yield f"base: {escape(view.base.label)} ({code(view.base.id)}), data {escape(view.base.dataset_name)}"
     yield f"new: {escape(view.new.label)} ({code(view.new.id)}), data {escape(view.new.dataset_name)}"
-    yield f"{comparison.pairs:,} pairs of rows"
+    yield pluralize(comparison.pairs, "pair of rows", "pairs of rows")
     yield from map(escape, unpaired_lines(comparison))
 
 

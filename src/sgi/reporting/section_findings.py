@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate, combinations
 from typing import TYPE_CHECKING
 
-from sgi.kernel.short_text import metric_label
+from sgi.kernel.short_text import metric_label, pluralize
 from sgi.reporting.descriptions import short
 from sgi.reporting.formatting import MetricFormat, format_mean
 
@@ -110,9 +110,10 @@ def distributions_finding(parts: Sequence[Distribution]) -> str:
 def plane_finding(part: Plane) -> str:
     """Return the share of the plotted rows whose response is closer to the passages than to the question."""
     closer = sum(point.theta_rc < point.theta_rq for point in part.points) / max(1, len(part.points))
-    drawn = f"{len(part.points):,} of {part.rows:,}" if len(part.points) < part.rows else f"{part.rows:,}"
+    drawn = f"{len(part.points):,} of " if len(part.points) < part.rows else ""
     share = f"{closer:.0%}".replace("%", " %")
-    return f"in {share} of {drawn} rows the response is closer to the passages than to the question"
+    rows = f"{drawn}{pluralize(part.rows, 'row')}"
+    return f"in {share} of {rows} the response is closer to the passages than to the question"
 
 
 def groups_finding(tables: Sequence[GroupTable]) -> str:
@@ -154,12 +155,11 @@ def audits_finding(means: Sequence[AuditedMean]) -> str:
 def reasons_finding(reasons: Sequence[Reason]) -> str:
     """Name the most frequent reason for missing values."""
     most = max(reasons, key=lambda reason: reason.rows)
-    rows = "1 row" if most.rows == 1 else f"{most.rows:,} rows"
-    return f"most: {rows} without {metric_label(most.metric)}, {most.reason}"
+    return f"most: {pluralize(most.rows, 'row')} without {metric_label(most.metric)}, {most.reason}"
 
 
 def usage_finding(usage: Mapping[str, Usage]) -> str:
     """Return the number of requests of all judges, and their cost if it is known."""
     calls, costs = sum(one.calls for one in usage.values()), [one.cost for one in usage.values()]
     price = "" if None in costs else f", ${sum(cost for cost in costs if cost is not None):.2f}"
-    return f"{calls:,} requests{price}"
+    return f"{pluralize(calls, 'request')}{price}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.analysis.groups import class_tables
 from sgi.kernel.registry import metric_name
-from sgi.kernel.short_text import metric_label
+from sgi.kernel.short_text import metric_label, pluralize
 from sgi.reporting import formatting
 from sgi.reporting.answers_to_check import flags_tables
 from sgi.reporting.formatting import (
@@ -337,5 +337,5 @@ def _differences(comparison: Comparison, shares: Collection[str]) -> Table:
         )
         rows.append(row)
     numbers = ("base", "new", "new − base", "95 % interval", "p", "p (Holm)", "detectable", "pairs")
-    title = f"Paired differences: {comparison.pairs:,} pairs"
+    title = f"Paired differences: {pluralize(comparison.pairs, 'pair')}"
     return Table(("metric", *numbers, "verdict"), rows, title=title, left=["verdict"])

@@ -42,7 +42,7 @@ def trend_finding(trend: Trend) -> str:
     if not trend.changes:
         searched = runs - trend.not_searched
         of = "" if searched == runs else f" of {runs:,}"
-        found = f"No change of {name} was found in {searched:,}{of} runs"
+        found = f"No change of {name} was found in {searched:,}{of} {'run' if runs == 1 else 'runs'}"
         return (found if searched else f"No run was searched for a change of {name}") + end
     more = len(trend.changes) - 1
     earlier = f"; {more} earlier change{'s' if more > 1 else ''}" if more else ""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from sgi.kernel.short_text import pluralize
 from sgi.stats.intervals import (
     MIN_CLUSTERS,
     Interval,
@@ -236,13 +237,15 @@ def _agreement(
     n = len(pairs.first)
     codes, count = cluster_codes(clusters, n)
     if n < 2:
-        return Agreement(None, reason=f"{n} rows have both ratings; 2 are needed")
+        return Agreement(None, reason=f"{pluralize(n, 'row has', 'rows have')} both ratings; 2 are needed")
     mass = row_weights(rows, n)
     value = formula(pairs, mass)
     if np.isnan(value):
         return Agreement(None, reason="all ratings on both sides are the same, so chance alone would agree")
     if count < MIN_CLUSTERS:
-        return with_interval(value, f"no interval: {count} questions are too few; 5 are needed")
+        return with_interval(
+            value, f"no interval: {pluralize(count, 'question is', 'questions are')} too few; 5 are needed"
+        )
     return with_interval(value, _jackknife(pairs, formula, value, codes, mass, level, seed))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from sgi.kernel.short_text import pluralize
 from sgi.stats.agreement import MAX_JACKKNIFE_GROUPS, Agreement, fisher_interval, with_interval
 from sgi.stats.intervals import (
     MIN_CLUSTERS,
@@ -264,7 +265,9 @@ def correlation(
         return Agreement(None, reason="one side does not vary, so nothing can correlate with it")
     codes, count = cluster_codes(clusters, len(one))
     if count < MIN_CLUSTERS:
-        return with_interval(value, f"no interval: {count} questions are too few; 5 are needed")
+        return with_interval(
+            value, f"no interval: {pluralize(count, 'question is', 'questions are')} too few; 5 are needed"
+        )
     groups = jackknife_groups(codes, MAX_JACKKNIFE_GROUPS, seed)
     coefficients = [coefficient(one[groups != group], other[groups != group]) for group in np.unique(groups)]
     without = np.array(coefficients, dtype=np.float64)  # None becomes NaN

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.protocols import Usage
+from sgi.kernel.short_text import pluralize
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks, decode_text, encode_text
 from sgi.store.database_location import damaged_error
@@ -229,7 +230,9 @@ def _resolve(text: str, ids: Sequence[tuple[str, str | None]], where: str) -> st
         back = int(relative[1] or 0)
         if back < len(ids):
             return ids[back][0]
-        raise UsageError(f"There are only {len(ids)} runs in {where}.", hint="`sgi runs` lists them.")
+        raise UsageError(
+            f"There are only {pluralize(len(ids), 'run')} in {where}.", hint="`sgi runs` lists them."
+        )
     matches = [run for run, _ in ids if text and run.startswith(text)]
     if len(matches) == 1:
         return matches[0]

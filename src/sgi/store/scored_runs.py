@@ -26,7 +26,7 @@ from sgi.store.bulk_rows import chunks, decode_json_shared, decode_text, driver_
 from sgi.store.database_location import damaged_error
 from sgi.store.human_labels import label_values, no_labels
 from sgi.store.label_consensus import ALL_PEOPLE, PEOPLE
-from sgi.store.row_query import column_reader
+from sgi.store.row_query import column_reader, group_name
 from sgi.store.run_queries import metric_ids, run_metrics, select_committed
 from sgi.store.samples import passages, with_answers
 from sgi.store.stored_json import read_provenance
@@ -123,6 +123,29 @@ def labels_and_metadata(
     rows = list(driver_rows(connection, select_committed(record, samples.c.label, body)))
     metadata = [found or _NOTHING for found in decode_json_shared(row[1] for row in rows)]
     return [None if row[0] is None else bool(row[0]) for row in rows], metadata
+
+
+SYSTEM_COLUMNS = ("system", "method", "model")
+"""Columns that name the system of an answer."""
+
+
+def system_column(database: Database, record: RunRecord) -> str:
+    """Return the column that names the systems of a run with answers of several; an empty text without."""
+    with database.reading() as connection:
+        return next((name for name in SYSTEM_COLUMNS if _has_two_values(connection, record, name)), "")
+
+
+def _has_two_values(connection: Connection, record: RunRecord, column: str) -> bool:
+    """Return whether a metadata column has two different values; rows are read until the second one."""
+    metadata = schema.samples.c.metadata
+    mentions = sa.cast(metadata, sa.Text).contains(f'"{column}"', autoescape=True)
+    found: set[str] = set()
+    for body in connection.execute(select_committed(record, metadata).where(mentions)).scalars():
+        name = group_name(body.get(column))
+        found |= set() if name is None else {name}
+        if len(found) > 1:
+            return True
+    return False
 
 
 def column_values(connection: Connection, record: RunRecord, by: str) -> list[Any]:

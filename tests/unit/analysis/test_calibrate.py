@@ -229,7 +229,7 @@ def test_an_isotonic_map_reads_back_from_its_file(database, tmp_path):
 
 def test_a_task_that_is_the_same_for_all_rows_is_calibrated_by_another_rule(database):
     record = labelled_run(database, changes={k: {"question": "Summarize."} for k in range(240)})
-    with pytest.raises(UsageError, match="of 1 questions"):
+    with pytest.raises(UsageError, match="of 1 question:"):
         calibrate(database, record, "sgi", FPR)
     made = calibrate(database, record.with_clusters("row"), "sgi", FPR)
     assert (made.cluster, made.clusters) == ("row", 240)

@@ -180,9 +180,9 @@ def test_repeated_answers_of_a_system_are_averaged_and_gaps_are_counted():
     (metric,) = leaderboard(systems).metrics
     assert {one.system: (one.ok, one.rows) for one in metric.systems} == {"x": (4, 4), "y": (1, 2)}
     assert systems.notes[:3] == (
-        "1 of 3 questions lack an answer of a system.",
-        "1 rows name no system and are left out.",
-        "1 of 3 questions have several answers of a system; their values are averaged.",
+        "1 of 3 questions lacks an answer of a system.",
+        "Left out: 1 row without the name of a system.",
+        "1 of 3 questions has several answers of a system; their values are averaged.",
     )
 
 
@@ -191,7 +191,7 @@ def test_rows_without_any_text_are_not_one_question():
     questions = ["q1", "q1", "q2", "q2", *[" "] * 16]
     systems = systems_in_run(with_systems(names, values, questions=questions), "model")
     assert len(systems.clusters) == 2
-    assert systems.notes[0] == "16 rows have no question, contexts or reference and are left out."
+    assert systems.notes[0] == "Left out: 16 rows without question, contexts and reference."
     with pytest.raises(UsageError):
         systems_in_run(with_systems(names, values, questions=[""] * 20), "model")
 
@@ -201,7 +201,7 @@ def test_a_blank_name_is_no_system(blank):
     made = with_systems(["x", "y", blank] * 4, column("a", [0.1] * 12), questions=list("aaabbbcccddd"))
     systems = systems_in_run(made, "model")
     assert systems.names == ("x", "y")
-    assert "4 rows name no system and are left out." in systems.notes
+    assert "Left out: 4 rows without the name of a system." in systems.notes
 
 
 def test_a_single_system_with_values_has_no_letters_and_no_error():

@@ -138,7 +138,7 @@ def test_pairs_without_a_question_are_noted():
     before = texts(Sample(id="a", question="Who?"), Sample(id="b", question="When?"))
     after = texts(Sample(id="a", question="Who?"), Sample(id="b"))
     (note,) = pairing_notes(before, after, pair_rows(before, after))
-    assert note == "1 pairs lack a question in a run: they are paired by ids, without a check."
+    assert note == "1 pair lacks a question in a run: paired by id, without a check."
 
 
 @pytest.mark.parametrize(

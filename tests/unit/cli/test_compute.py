@@ -61,8 +61,8 @@ def test_score_notes_truncated_rows(sgi, tmp_path):
     row = {"question": "Who?", "context": "Emma is a novel. " * 200, "response": "Austen."}
     (tmp_path / "long.jsonl").write_text(json.dumps(row))
     words = ("score", "long.jsonl", "-m", "sgi(sentences=false)", "--no-cache")
-    assert "contexts: truncated in 1 of 1 rows" in sgi(*words, "--long-texts", "truncate").err
-    assert "contexts: read in windows in 1 of 1 rows" in sgi(*words).err
+    assert "contexts: truncated in 1 of 1 row" in sgi(*words, "--long-texts", "truncate").err
+    assert "contexts: read in windows in 1 of 1 row" in sgi(*words).err
 
 
 @pytest.mark.usefixtures("rows")

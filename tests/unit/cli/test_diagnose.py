@@ -22,7 +22,7 @@ def run(sgi, tmp_path):
 def test_causes_rows_json_and_file(run, tmp_path):
     shown = run("diagnose", "tower", "-q")
     assert shown.code == 0
-    assert "3 of 3 rows diagnosed" in shown.out
+    assert "3 of 3 rows are diagnosed" in shown.out
     assert "what to do about it" in shown.out
     assert "“312 m”" in run("diagnose", "tower", "--cause", "contradicted_fact", "-q").out
     facts = run("diagnose", "tower", "--json", "-q", "-o", "causes.jsonl").json

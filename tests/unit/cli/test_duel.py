@@ -37,7 +37,14 @@ def duel(sgi, server, *words):
 
 def test_a_judge_decides_between_two_systems(sgi, models, tmp_path):
     with JudgeServer(replies=longer) as server:
+        plan = duel(sgi, server, "--dry-run")
+        assert not server.requests
         result = duel(sgi, server, "-o", "duels.jsonl")
+    assert re.match(
+        r"systems: good, bad\nquestions: 6\ncriteria: better_answer\njudge: openai:m@\S+\njudge calls: 18\n",
+        plan.out,
+    )
+    assert int(re.search(r"judge input tokens: ([\d,]+)", plan.out)[1].replace(",", "")) > 1000
     assert result.code == 0
     assert len(server.requests) == 6 + 12
     assert re.search(r"good against bad +6 +0 +0 +0 +100.00 % +– +– +– +2.14 times", result.out), result.out

@@ -60,7 +60,7 @@ def test_an_unfinished_run_gives_the_rows_it_has(sgi, tmp_path):
     write_jsonl(tmp_path / "many.jsonl", rows(300))
     sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_export:answer", "-q")
     result = sgi("runs", "export", "last", "-o", "part.jsonl")
-    assert "256 rows of 300 (44 not scored) to" in result.err
+    assert "256 of 300 rows (44 not scored) to" in result.err
     assert len((tmp_path / "part.jsonl").read_text().splitlines()) == 256
 
 
@@ -69,7 +69,7 @@ def test_scores_for_traces_as_lines_or_as_a_file(sgi, tmp_path):
     write_jsonl(tmp_path / "t.jsonl", [row, {"response": "r", "reference": "r"}])
     assert sgi("run", "t.jsonl", "-m", "squad_em", "-q").code == 0
     result = sgi("runs", "export", "last", "-o", "scores.jsonl", "--format", "langfuse")
-    assert "Wrote 1 rows of 2 (1 without a usable trace id) to scores.jsonl." in result.err
+    assert "Wrote 1 of 2 rows (1 without a usable trace id) to scores.jsonl." in result.err
     assert (
         sgi("runs", "export", "last", "--format", "langfuse").out == (tmp_path / "scores.jsonl").read_text()
     )

@@ -57,7 +57,7 @@ def test_tag_adds_prints_and_removes(sgi, runs):
 
 def test_delete_says_what_went(sgi, runs):
     result = sgi("runs", "delete", "monday", "--yes")
-    assert (result.code, result.out) == (0, "Deleted monday: 1 rows, 2 scores.\n")
+    assert (result.code, result.out) == (0, "Deleted monday: 1 row, 2 scores.\n")
     assert set(runs()) == {"r2", "r3"}
     facts = sgi("runs", "delete", "r2", "last", "r3", "-y", "--json").json
     assert [entry["id"] for entry in facts] == ["r2", "r3"]
@@ -80,7 +80,7 @@ def test_delete_asks_a_person(sgi, runs, monkeypatch, said, code, left):
     monkeypatch.setattr(sys, "stdin", Terminal(said))
     result = sgi("runs", "delete", "r1", "r2")
     assert result.code == code
-    assert "monday: 1 rows of data of r1" in result.err
+    assert "monday: 1 row of data of r1" in result.err
     assert "Delete these 2 runs permanently?" in result.err
     assert len(runs()) == left
     assert ("Nothing was deleted" in result.err) == (left == 3)

@@ -53,6 +53,22 @@ def test_a_latency_without_a_unit_is_not_guessed():
     assert costs({"latency": 3}, columns={"latency_ms": "latency"}) == {"latency_ms": 3.0}
 
 
+def test_a_number_of_all_tokens_is_not_read_and_the_fields_are_named():
+    uses = []
+    sample = read({"response": "r", "Total Tokens": 320, "prompt_tokens": 300}, on_columns=uses.append)
+
+    assert sample.metadata == {"Total Tokens": 320}
+    assert (
+        "Not used: Total Tokens (not split; SGI reads prompt_tokens and completion_tokens" in uses[-1].line()
+    )
+    uses.clear()
+    read(
+        {"response": "r", "total_tokens": 320, "input_tokens": 300, "output_tokens": 20},
+        on_columns=uses.append,
+    )
+    assert "Not used" not in uses[-1].line()
+
+
 def test_absent_costs_are_absent():
     assert costs({"latency_ms": None, "cost": float("nan"), "prompt_tokens": np.nan}) == {}
 

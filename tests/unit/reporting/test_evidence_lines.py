@@ -173,7 +173,7 @@ def test_a_worst_row_has_its_map_and_only_under_its_metric() -> None:
     scores = {"grounding": score(0.01, details=details()), "sgi": score(0.9)}
     row = sample(1, contexts=CONTEXTS, response=RESPONSE, scores=scores)
     view = bare_view(worst=(worst("sgi", row), worst("grounding", row)))
-    before, after = run_markdown(view).split("## Rows with the lowest grounding")
+    before, after = run_markdown(view).split("## Rows to check by grounding, flagged rows first")
     assert "support score" not in before
     assert "contradicted" not in before
     assert "- sentence 1 (contradicted, support score 0.11): It is **312 m** tall." in after

@@ -107,7 +107,7 @@ def test_the_passages_are_counted_over_all_questions_and_reasons_are_shown():
         ("", "mean words", "–", "–"),
         ("", "share of citations (96 cite)", "25.00 %", "75.00 %"),
         ("", "2 without: no answer", "", ""),
-        ("none (0 of 110)", "110 without: the row has no context_data", "", ""),
+        ("none (0 of 110)", "110 without: the sample has no contexts (the row has no context_data)", "", ""),
     )
 
 

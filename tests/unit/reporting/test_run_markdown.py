@@ -55,7 +55,7 @@ def test_everything_that_the_view_holds_stands_on_the_page(monkeypatch):
         *(f"- {escape(note)}\n" for note in headline_notes(headline())),
         "- sgi over 108 rows. Largest of 2 bins: 0.5 to 1, with 66.7 % of label 1; 1 to 1.5, with 58.3 %",
         "- The angles θ(r, c) and θ(r, q) of 120 rows: 79 (65.8 %) above the diagonal",
-        "- sgi against bleu over 120 rows, Spearman's ρ 0.50. 1 row rank much higher by sgi",
+        "- sgi against bleu over 120 rows, Spearman's ρ 0.50. 1 row ranks much higher by sgi",
         "## By topic x\n",
         "| x | 70 | sgi | 0.5000 | – | – | [0.4000, 0.6000] | 70 / 70 |",
         "|  |  | bleu | 50.00 % | – | – |",

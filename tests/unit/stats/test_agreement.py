@@ -63,10 +63,10 @@ def test_a_rater_who_says_one_thing_agrees_by_chance_alone():
     assert krippendorff_alpha(first, [1] * 30).value < 0  # their habits differ, and α does not excuse it
 
 
-@pytest.mark.parametrize("n", [0, 1])
-def test_too_few_rows_have_no_value(n):
+@pytest.mark.parametrize(("n", "rows"), [(0, "0 rows have"), (1, "1 row has")])
+def test_too_few_rows_have_no_value(n, rows):
     for measure in BOTH:
-        assert measure([1] * n, [0] * n).reason == f"{n} rows have both ratings; 2 are needed"
+        assert measure([1] * n, [0] * n).reason == f"{rows} both ratings; 2 are needed"
 
 
 def test_few_questions_have_a_value_without_an_interval():

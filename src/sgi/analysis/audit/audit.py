@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sgi.analysis.audit.label_sample import label_sample
+from sgi.kernel.short_text import pluralize
 from sgi.kernel.signature import canonical_json, digest
 from sgi.stats.judge_trust import corrected_share, judge_trust
 from sgi.store.audits import StoredAudit
@@ -224,6 +225,7 @@ def _trust(sample: LabelSample) -> JudgeTrust:
     if not sample.rows.any():
         return replace(trust, reason=f"No row has a value: {sample.values}.", more=None)
     if sample.stale and not sample.counts.labelled:
-        reason = f"All labels, of {sample.stale:,} rows, belong to another version of the text; none counts."
+        rows = pluralize(sample.stale, "row")
+        reason = f"All labels, of {rows}, belong to another version of the text; none counts."
         return replace(trust, reason=reason)
     return trust

@@ -11,7 +11,7 @@ from sgi.analysis.stored_judgements import judged_metric
 from sgi.engine.stored_options import stored_definitions
 from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import StoreDamagedError, UnknownNameError
-from sgi.kernel.short_text import metric_label
+from sgi.kernel.short_text import metric_label, pluralize
 from sgi.stats.judge_trust import LabelCounts, corrected_share
 from sgi.store.audits import audits_of
 from sgi.store.human_labels import run_labels
@@ -100,7 +100,7 @@ def _audited(
         counts = LabelCounts(**body["counts"])
     except TypeError as error:
         raise StoreDamagedError(f"The audit of {body['run']} is damaged: {error}.") from error
-    facts = f"{counts.labelled:,} labels, {audit.created_at[:10]}, threshold {body['threshold']:g}"
+    facts = f"{pluralize(counts.labelled, 'label')}, {audit.created_at[:10]}, threshold {body['threshold']:g}"
     name = f"{body['run']} ({facts})"
     column = run.metric(metric)
     rows = question_rows(run, column.ok)
@@ -147,7 +147,8 @@ def _obstacle(database: Database, audit: StoredAudit) -> str:
         return ""  # a column of the data does not change
     now = {name: consensus(given) for name, given in run_labels(database, record).current.items()}
     changed = sum(now.get(name) is not value for name, value in body["used"].items())
-    return f"{changed:,} of its labels have changed since; run sgi audit again" if changed else ""
+    have = "has" if changed == 1 else "have"
+    return f"{changed:,} of its labels {have} changed since; run sgi audit again" if changed else ""
 
 
 def audit_notes(means: tuple[AuditedMean, ...]) -> Iterator[str]:

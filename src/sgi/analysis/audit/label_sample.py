@@ -13,7 +13,7 @@ from sgi.analysis.labels import read_labels
 from sgi.engine.stored_runs import grouped_run, read_run
 from sgi.engine.summarise import with_range
 from sgi.kernel.errors import UsageError
-from sgi.kernel.short_text import metric_label
+from sgi.kernel.short_text import metric_label, pluralize, pluralize_part
 from sgi.stats.judge_trust import LabelCounts
 from sgi.stats.two_samples import UNLIKELY, compare_labelled
 from sgi.store.human_labels import default_label, run_labels
@@ -101,11 +101,16 @@ class LabelSample:
     def notes(self) -> Iterator[str]:
         """Yield which rows are left out."""
         if without := int((~self.column.ok).sum()):
-            yield f"{without:,} of {len(self.run.ids):,} rows have no value and are left out ({self.values})."
+            rows = pluralize_part(
+                without, len(self.run.ids), "row", "has no value and is", "have no value and are"
+            )
+            yield f"{rows} left out ({self.values})."
         if self.undecided:
-            yield f"{self.undecided:,} rows of the sample have no label: skipped, or people disagree."
+            rows = pluralize(self.undecided, "row")
+            yield f"Without a label: {rows} of the sample (skipped, or people disagree)."
         if self.stale:
-            yield f"The labels of {self.stale:,} rows belong to another version of the text and do not count."
+            rows = pluralize(self.stale, "row")
+            yield f"The labels of {rows} do not count: they are of another version of the text."
 
     def obstacles(self) -> Iterator[str]:
         """Yield why the labels cannot show that the metric may be trusted: they are not a random sample."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +13,7 @@ from sgi.analysis.diagnosis.decision_table import DecisionTable, built_in_table
 from sgi.analysis.diagnosis.diagnosis import CauseGroup, CauseShare, Diagnosis, RowDiagnosis
 from sgi.analysis.diagnosis.diagnosis_signals import METRICS, SIGNALS, STORED, read_signals
 from sgi.analysis.diagnosis.spans import distinct
-from sgi.analysis.groups import NO_GROUP, row_groups
+from sgi.analysis.groups import NO_GROUP, row_groups, row_systems
 from sgi.engine.evaluate import run_outside_loop
 from sgi.engine.open_resources import model_options, open_resources
 from sgi.engine.progress import Advanced, Finished, Started, silent
@@ -205,6 +206,8 @@ async def diagnose(
             rows += _diagnose_batch(table, batch, scores)
             listener(Advanced(len(batch)))
     listener(Finished("diagnosing"))
+    if systems := row_systems(run):
+        rows = [replace(row, system=system) for row, system in zip(rows, systems, strict=True)]
     return Diagnosis(
         run=run.name,
         rows=tuple(rows),
@@ -262,15 +265,22 @@ def diagnose_row(table: DecisionTable, sample: Sample, scores: Mapping[str, Scor
     )
 
 
+_REFUSED_WITHOUT_PASSAGES = "the response refuses, and the row has no passages to look in"
+
+
 def _without_cause(sample: Sample, reason: str, signals: Mapping[str, Signal]) -> RowDiagnosis:
     """Return a row without a cause, with what was found in it."""
     # Passages without texts have ids.
     has_passages = any(map(str.strip, sample.contexts)) if sample.contexts else bool(sample.context_ids)
     doubt = find_doubt(signals, has_passages=has_passages)
+    reference_data, refusal = signals.get("reference_data"), signals.get("refusal")
+    lacks_reference = reference_data is not None and reference_data.value is None
     if doubt is None:
+        refuses = refusal is not None and bool(refusal.value)
+        if refuses and not has_passages and not lacks_reference:
+            reason = _REFUSED_WITHOUT_PASSAGES
         return RowDiagnosis(sample.id, None, reason)
-    reference_data = signals.get("reference_data")
-    if reference_data is not None and reference_data.value is None:
+    if reference_data is not None and lacks_reference:
         reason = reference_data.reason
     return RowDiagnosis(sample.id, None, reason, spans=doubt.spans, doubt=doubt.value, finding=doubt.finding)
 

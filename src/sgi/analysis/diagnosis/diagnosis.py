@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.analysis.diagnosis.causes import CAUSES, NOT_DIAGNOSED, SHARES_ARE, TITLES, Cause
 from sgi.engine.summary import NotebookRepr
 from sgi.kernel.errors import UnknownNameError
-from sgi.kernel.short_text import short_repr
+from sgi.kernel.short_text import pluralize, pluralize_part, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +30,7 @@ class RowDiagnosis:
         because: a sentence that says why; for a row that is not diagnosed, what is unknown.
         doubt: from 0 to 1 for a row without a cause: 1 for the rows to read first; None if it is unknown.
         finding: what was found in a row without a cause.
+        system: the system that gave the answer, if the run has answers of several; empty otherwise.
         rule: the number of the rule that decided, from 1; None if the row is not diagnosed.
         signals: the signals of this rule, as numbers, true, false, or None if unknown.
         spans: the parts of the row that these signals are about.
@@ -43,8 +44,14 @@ class RowDiagnosis:
     spans: tuple[Span, ...] = ()
     doubt: float | None = None
     finding: str = ""
+    system: str = ""
 
     __repr__ = short_repr
+
+    @property
+    def name(self) -> str:
+        """The id, with the system in brackets if the run has several."""
+        return f"{self.id} ({self.system})" if self.system else self.id
 
     @property
     def label(self) -> str:
@@ -64,6 +71,7 @@ class RowDiagnosis:
         ]
         return {
             "id": self.id,
+            **({"system": self.system} if self.system else {}),
             "cause": self.cause,
             "because": self.because,
             "rule": self.rule,
@@ -139,6 +147,11 @@ class Diagnosis(NotebookRepr):
         return sum(row.cause is not None for row in self.rows)
 
     @property
+    def count_text(self) -> str:
+        """The numbers of diagnosed rows and of all rows, as a text."""
+        return f"{pluralize_part(self.diagnosed, len(self.rows), 'row', 'is', 'are')} diagnosed"
+
+    @property
     def coverage(self) -> float | None:
         """The share of diagnosed rows; None without rows."""
         return self.diagnosed / len(self.rows) if self.rows else None
@@ -186,10 +199,12 @@ class Diagnosis(NotebookRepr):
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.run}: {self.diagnosed:,} of {len(self.rows):,} rows diagnosed; {SHARES_ARE}"]
+        lines = [f"{self.run}: {self.count_text}; {SHARES_ARE}"]
         lines += [_line(share) for share in self.causes if share.rows]
-        lines += [f"  {NOT_DIAGNOSED}: {rows:,} rows: {reason}" for reason, rows in self.reasons.items()]
-        lines += [f"  to read: {row.id}: {row.finding}" for row in self.to_read[:_SHOWN]]
+        lines += [
+            f"  {NOT_DIAGNOSED}: {pluralize(rows, 'row')}: {reason}" for reason, rows in self.reasons.items()
+        ]
+        lines += [f"  to read: {row.name}: {row.finding}" for row in self.to_read[:_SHOWN]]
         return "\n".join(lines)
 
 

@@ -391,6 +391,6 @@ def read_signals(names: tuple[str, ...], sample: Sample, scores: Mapping[str, Sc
 def _read(spec: SignalSpec, sample: Sample, scores: Mapping[str, Score]) -> Signal:
     if spec.of_sample is not None:
         return spec.of_sample(sample)
-    absent = Score(None, Status.MISSING, f"the sample has no {spec.metric}, and the run no such metric")
+    absent = Score(None, Status.MISSING, f"neither the row nor the run has {spec.metric}")
     assert spec.of_score is not None  # noqa: S101 - a signal has one of the two readers
     return spec.of_score(scores.get(spec.metric, absent), sample)

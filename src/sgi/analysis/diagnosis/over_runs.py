@@ -14,7 +14,7 @@ from sgi.analysis.systems import systems_of_runs
 from sgi.engine.summary import NotebookRepr
 from sgi.kernel.metric import Status
 from sgi.kernel.metric_column import STATUSES, MetricColumn, MetricProvenance
-from sgi.kernel.short_text import short_repr
+from sgi.kernel.short_text import pluralize, short_repr
 from sgi.stats.paired_tests import PairedDifference, holm, paired_differences
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class DiagnosisComparison(NotebookRepr):
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.pairs:,} rows in {', '.join(one.run for one in self.diagnoses)}"]
+        lines = [f"{pluralize(self.pairs, 'row')} in {', '.join(one.run for one in self.diagnoses)}"]
         for one in self.causes:
             shares = " ".join("–" if s.share is None else f"{s.share:7.1%}" for s in one.shares)
             lines.append(f"  {one.cause:<22}{shares}  {TITLES[one.cause]}")

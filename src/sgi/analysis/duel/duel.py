@@ -16,16 +16,19 @@ from sgi.engine.in_thread import first_error
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.protocols import usage_of
+from sgi.store.cache import open_reply_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from sgi.analysis.duel.duel_criteria import Better, Criterion
     from sgi.analysis.duel.duel_result import CriterionDuel, Outcome
     from sgi.analysis.systems import Systems
     from sgi.engine.progress import Listener
-    from sgi.kernel.protocols import Judge
+    from sgi.kernel.protocols import Judge, Usage
     from sgi.kernel.sample import Sample
+    from sgi.llm.judge_spec import JudgeSpec
 
 
 class _Comparison(NamedTuple):
@@ -74,16 +77,7 @@ async def duel(
         UsageError: the texts of the responses are not available.
     """
     criteria = criteria_named(on)
-    samples = [systems.samples(system) for system in range(len(systems.names))]
-    if not all(samples):
-        raise UsageError("The responses are not stored, so a judge cannot compare them.")
-    rows: list[DuelRow] = []
-    for what, comparisons in (
-        ("A/A test", [*_with_itself(systems, samples, aa)]),
-        ("duels", [*_of_pairs(systems, samples)]),
-    ):
-        if comparisons:
-            rows += await _ask_all(what, criteria, comparisons, systems, judge, listener)
+    rows = await _ask_rows(systems, judge, criteria, aa, listener)
     parts = with_adjusted_p(
         [
             criterion_duel(
@@ -94,6 +88,43 @@ async def duel(
     )
     notes = (*systems.notes, *(note for part in parts for note in _notes(part)))
     return Duel(parts, tuple(rows), judge.fingerprint, usage_of(judge), notes)
+
+
+async def estimate_duel(
+    systems: Systems,
+    judge: JudgeSpec,
+    *,
+    on: Sequence[str] = (),
+    aa: int = MAX_AA_QUESTIONS,
+    cache: bool | str | Path = True,
+) -> Usage:
+    """Estimate the calls and the cost of the judge for a duel; no request is sent, cached replies are free.
+
+    The arguments and the errors are those of `duel`; ``cache`` is as in `RunOptions`.
+    """
+    from sgi.llm.estimate import EstimatingJudge
+
+    with open_reply_cache(cache) as replies:
+        sketching = EstimatingJudge.of(judge, replies)
+        await _ask_rows(systems, sketching, criteria_named(on), aa, silent)
+    return sketching.usage
+
+
+async def _ask_rows(
+    systems: Systems, judge: Judge, criteria: Sequence[Criterion], aa: int, listener: Listener
+) -> list[DuelRow]:
+    """Ask the judge about all rows, those of the A/A test first."""
+    samples = [systems.samples(system) for system in range(len(systems.names))]
+    if not all(samples):
+        raise UsageError("The responses are not stored, so a judge cannot compare them.")
+    rows: list[DuelRow] = []
+    for what, comparisons in (
+        ("A/A test", [*_with_itself(systems, samples, aa)]),
+        ("duels", [*_of_pairs(systems, samples)]),
+    ):
+        if comparisons:
+            rows += await _ask_all(what, criteria, comparisons, systems, judge, listener)
+    return rows
 
 
 def _notes(part: CriterionDuel) -> Iterator[str]:

@@ -16,6 +16,7 @@ from sgi.analysis.planning import difference_source, mean_source
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.metric import COST_UNITS
+from sgi.kernel.short_text import pluralize
 from sgi.stats.intervals import Interval, NoInterval, ratio_of
 from sgi.stats.means import mean_interval
 from sgi.stats.percentiles import Percentile, percentile
@@ -331,7 +332,7 @@ def _decide_drop(
             check, reason=f"{reason}. The mean difference itself is a {change} of {_text(drop, rule, check)}"
         )
     if not compared.changed_pairs:
-        reason = f"none of the {difference.pairs:,} pairs changed, but with so few pairs {reason}"
+        reason = f"none of the {pluralize(difference.pairs, 'pair')} changed, but with so few pairs {reason}"
     source, lower = partial(difference_source, base, new, compared.metric), compared.higher_is_better
     return _with_size(check, reason, base, source, sign * rule.threshold, policy, lower=lower)
 
@@ -386,5 +387,5 @@ def _missing_values(values: int, run: Run, rule: Rule, policy: Policy, verb: str
         return "the run has no rows"
     if not share >= limit:  # NaN fails
         unreadable = f" ({run.record.rejected} could not be read)" if run.record.rejected else ""
-        return f"only {share:.1%} of {rows} rows{unreadable} {verb}; {limit:.1%} are required"
+        return f"only {share:.1%} of {pluralize(rows, 'row')}{unreadable} {verb}; {limit:.1%} are required"
     return ""

@@ -36,7 +36,7 @@ from sgi.engine.summarise import with_range
 from sgi.engine.summary import ratio_notes
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.registry import metric_name, metric_names
-from sgi.kernel.short_text import metric_label, short_repr
+from sgi.kernel.short_text import metric_label, pluralize, pluralize_part, short_repr
 from sgi.stats.intervals import MIN_CLUSTERS
 
 if TYPE_CHECKING:
@@ -324,7 +324,7 @@ def _fail(check: Check, *reasons: str) -> Check:
 def _require_finished(check: Check, rule: Rule, run: Run, against: Run | None) -> Check:
     base = against if rule.condition is Condition.MAX_DROP else None
     reasons = dict.fromkeys(
-        f"{len(part.ids)} of {part.record.rows} rows are scored; resume it with"
+        f"{pluralize_part(len(part.ids), part.record.rows, 'row', 'is', 'are')} scored; resume it with"
         f" sgi run --resume {shlex.quote(part.name)}"
         for part in (run, base)
         if part is not None and not part.finished
@@ -351,7 +351,7 @@ def _notes(run: Run, rules: tuple[Rule, ...]) -> Iterator[str]:
 def _check(part: _Part, rule: Rule, policy: Policy, *, allow_different: bool) -> Check:
     run, against, compared = part.run, part.against, part.compared
     if rule.where and (count := len(np.unique(run.clusters))) < MIN_CLUSTERS:
-        found = f"{rule.where} has {count} question{'' if count == 1 else 's'}"
+        found = f"{rule.where} has {pluralize(count, 'question')}"
         return failed_check(rule, f"not enough rows: {found}; at least {MIN_CLUSTERS} are needed", policy)
     try:
         name = run.metric(rule.metric).metric

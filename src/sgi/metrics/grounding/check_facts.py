@@ -44,7 +44,8 @@ class Check:
         found: the words of the passage that state or contradict the fact; "" if no single part does.
         start: start of ``found`` in the passage, or None.
         end: end of ``found`` in the passage, or None.
-        how: the rule that gave the verdict: "equal", "converted", "5 + 3", "question" …; "" if absent.
+        how: the rule that gave the verdict: "equal", "rounded", "converted", "5 + 3", "question" …; "" if
+            absent.
     """
 
     fact: Fact
@@ -199,7 +200,7 @@ def _check_value(sentence: str, fact: Fact, passages: Sequence[str], question: s
     if other is not None:
         return Check.of(fact, Verdict.CONTRADICTED, *other)
     asked = value_support(sentence, fact, question) if question else None
-    if asked is not None and asked.how in {"equal", "same date"}:
+    if asked is not None and asked.how in {"equal", "rounded", "same date"}:
         return Check(fact, Verdict.SUPPORTED, how="question")
     return Check(fact, Verdict.ABSENT)
 

@@ -234,7 +234,9 @@ def _equal(number: Quantity, other: Quantity, scale: tuple[float, float]) -> str
         or close(number.low, other.other)
         or isclose(number.other, other.low * ratio + offset)
     ):
-        return how
+        known = (other.low * ratio + offset, other.other * ratio + offset)
+        is_exact = any(isclose(number.low, value, rel_tol=1e-9) for value in known)
+        return how if is_exact or isclose(number.other, known[0]) or how == "converted" else "rounded"
     return _within_bound(number, other.low * ratio + offset) if other.bound is Bound.EXACT else ""
 
 

@@ -18,7 +18,7 @@ from sgi.kernel.clusters import (
     Clustering,
     Weighting,
 )
-from sgi.kernel.short_text import short_repr
+from sgi.kernel.short_text import pluralize, pluralize_part, short_repr
 from sgi.store.row_query import group_name
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _compute_summary(metrics: tuple[MetricSummary, ...], record: RunRecord) -> H
 
 def _partial(record: RunRecord) -> str:
     if record.scored < record.rows:
-        return f"Only {record.scored:,} of {record.rows:,} rows are scored so far."
+        return f"Only {pluralize_part(record.scored, record.rows, 'row', 'is', 'are')} scored so far."
     return "The run has no stored summary; these numbers are computed from its scores."
 
 
@@ -257,14 +257,16 @@ def headline_notes(headline: Headline) -> Iterator[str]:
     if headline.weighting is not None:
         yield from headline.weighting.notes()
     for name, rows in headline.truncated.items():
-        yield f"In {rows:,} rows, {name} exceeds the model's input limit; the rest of the text was ignored."
+        what = f"In {pluralize(rows, 'row')}, {name} exceeds the model's input limit"
+        yield f"{what}; the rest of the text was ignored."
     for name, rows in headline.windowed.items():
-        yield f"In {rows:,} rows, {name} exceeds the model's input limit and was read in windows."
+        yield f"In {pluralize(rows, 'row')}, {name} exceeds the model's input limit and was read in windows."
     for model, rows in headline.left_out.items():
-        yield f"{rows:,} rows were scored without {model}, which returned no vectors for them."
+        scored = pluralize(rows, "row was", "rows were")
+        yield f"{scored} scored without {model}, which returned no vectors there."
     yield from reasons_without_interval(headline.metrics)
     if headline.copies:
         yield (
-            f"In {headline.copies:,} labelled rows the response equals the reference,"
-            " so reference-based metrics give these rows their highest value, whatever the label."
+            f"In {pluralize(headline.copies, 'labelled row')} the response equals the reference,"
+            " so reference-based metrics give their highest value there, whatever the label."
         )

@@ -10,6 +10,8 @@ import numpy as np
 from sgi.engine.review import FINDINGS
 from sgi.reporting.formatting import importance, main_metric
 from sgi.store.evaluations import sample_evaluation, sample_evaluations
+from sgi.store.row_query import group_name
+from sgi.store.scored_runs import system_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -64,6 +66,7 @@ class SampleView:
         metadata: further columns of the data.
         reason: why there is no response; empty if there is one.
         scores: the scores by canonical name of the metric, in the requested order.
+        system: the system that gave the answer, if the run has answers of several; empty otherwise.
     """
 
     id: str
@@ -78,6 +81,12 @@ class SampleView:
     metadata: Mapping[str, Any]
     reason: str
     scores: Mapping[str, ScoreView]
+    system: str = ""
+
+    @property
+    def name(self) -> str:
+        """The id, with the system in brackets if the run has several."""
+        return f"{self.id} ({self.system})" if self.system else self.id
 
 
 def sample_view(database: Database, record: RunRecord, sample_id: str) -> SampleView:
@@ -169,11 +178,20 @@ def rows_to_check(
     if main is None or main.review is None:
         return None
     found = [
-        replace(lowest, samples=lowest.samples[: min(most, main.review.rows)])
-        for lowest in worst
-        if lowest.metric == main.metric and main.review.rows
+        replace(lowest, samples=lowest.samples[:most])
+        for lowest in at_most_to_check(worst, [main])
+        if lowest.metric == main.metric
     ]
     return next(iter(lowest_rows(database, record, found)), None)
+
+
+def at_most_to_check(
+    worst: Iterable[LowestRows[str]], metrics: Iterable[MetricSummary]
+) -> list[LowestRows[str]]:
+    """Limit the worst rows of each metric with findings to those that need a check; without any, omit it."""
+    to_check = {metric.metric: metric.review.rows for metric in metrics if metric.review is not None}
+    cut = (replace(each, samples=each.samples[: to_check.get(each.metric)]) for each in worst)
+    return [each for each in cut if each.samples]
 
 
 def lowest_rows(
@@ -181,6 +199,12 @@ def lowest_rows(
 ) -> tuple[LowestRows[SampleView], ...]:
     """Read the texts of the rows that `lowest_ids` selected; rows deleted since then are left out."""
     samples = sample_views(database, record, (name for lowest in ids for name in lowest.samples))
+    column = system_column(database, record) if samples else ""
+    if column:
+        samples = {
+            name: replace(sample, system=group_name(sample.metadata.get(column)) or "")
+            for name, sample in samples.items()
+        }
     return tuple(
         LowestRows(
             lowest.metric,

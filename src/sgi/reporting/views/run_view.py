@@ -29,7 +29,7 @@ from sgi.reporting.views.metric_pairs import (
     scatter,
 )
 from sgi.reporting.views.metric_values import Distribution, LabelMetrics, distributions, label_metrics
-from sgi.reporting.views.row_view import LowestRows, lowest_ids, lowest_rows
+from sgi.reporting.views.row_view import LowestRows, at_most_to_check, lowest_ids, lowest_rows
 from sgi.reporting.views.to_json import as_json, from_json
 from sgi.store.angle_plane import Plane, plane
 from sgi.store.row_query import RowQuery, row_page, worst_first
@@ -155,8 +155,9 @@ class RunView:
 
     @cached_property
     def worst(self) -> tuple[LowestRows[SampleView], ...]:
-        """The worst rows of each metric with their texts."""
-        return lowest_rows(self._database, self.record, self.worst_ids)
+        """The worst rows of each metric with their texts; with findings, at most those to check."""
+        found = at_most_to_check(self.worst_ids, self.headline.metrics)
+        return lowest_rows(self._database, self.record, found)
 
     @cached_property
     def disagreement(self) -> Disagreement[SampleView] | None:

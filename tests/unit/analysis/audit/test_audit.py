@@ -194,7 +194,7 @@ def test_an_audit_ends_when_its_labels_change_or_its_run_is_deleted(database):
     later, _ = judged(database, run="r2", labels=0)
     assert audited_means(database, later)[0].trusted
     label_by_hand(database, record, names[:1], ~good)
-    assert audited_means(database, later)[0].obstacle.startswith("1 of its labels have changed")
+    assert audited_means(database, later)[0].obstacle.startswith("1 of its labels has changed")
     label_by_hand(database, record, names[:1], good)
     delete_run(database, "r1")
     assert "was deleted" in audited_means(database, later)[0].obstacle

@@ -252,6 +252,14 @@ def test_passages_may_have_the_answer_only_if_there_are_some(columns, finding):
     assert (found.rows[0].cause, found.rows[0].finding, len(found.to_read)) == (None, finding, bool(finding))
 
 
+def test_a_refusal_without_passages_says_so_if_there_is_a_reference():
+    row = {"question": TOWER["question"], "reference": TOWER["reference"], "response": "I don't know."}
+    rows = [row, row | {"contexts": [" "]}, {**row, "reference": None}]
+    both, blank, alone = sgi.diagnose(sgi.evaluate(rows, "refusal")).rows
+    assert both.because == blank.because == "the response refuses, and the row has no passages to look in"
+    assert "refuses" not in alone.because
+
+
 def test_a_language_is_that_of_the_text_that_is_named():
     row = TOWER | {"reference": "长城全长21196公里。", "response": "The wall is long."}
     signals = {

@@ -57,7 +57,7 @@ def test_rows_without_a_value_count_against_coverage():
 
 
 def test_a_run_that_has_not_come_to_its_end_is_not_good():
-    assert only(gate(good(rows=1000), "m>=0.1")).reason.startswith("only 10.0% of 1000 rows")
+    assert only(gate(good(rows=1000), "m>=0.1")).reason.startswith("only 10.0% of 1,000 rows")
 
 
 def test_no_rows_are_not_good():

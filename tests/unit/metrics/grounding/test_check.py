@@ -26,7 +26,7 @@ NUMBERS = [
     ("It is 8 km away.", "The lake is 5 miles away.", S, "converted"),
     ("It is 26 °C.", "It is 79 degrees.", S, "converted"),
     ("It weighs 500 g.", "It weighs half a kilo.", S, "converted"),
-    ("3.0 million people came.", "The fair saw 2,981,232 people.", S, "equal"),
+    ("3.0 million people came.", "The fair saw 2,981,232 people.", S, "rounded"),
     ("Half of them left.", "50% of them left.", S, "equal"),
     ("The rate is 0.4.", "The rate is 40 %.", S, "converted"),
     ("It takes about 12 minutes.", "Cook it for 10-15 minutes.", S, "inside a range"),
