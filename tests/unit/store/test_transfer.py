@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import stat
+from contextlib import ExitStack
 from dataclasses import asdict
 
 import pytest
@@ -254,10 +255,14 @@ DAMAGES = {
 }
 
 
-@pytest.fixture(scope="module")
-def unchanged(tmp_path_factory):
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def unchanged(request, tmp_path_factory):
     """A database with one run, and its contents."""
-    with open_database(tmp_path_factory.mktemp("unchanged") / "sgi.db") as opened:
+    with ExitStack() as stack:
+        place = tmp_path_factory.mktemp("unchanged") / "sgi.db"
+        if request.param == "postgresql":
+            place = stack.enter_context(request.getfixturevalue("postgres").database())
+        opened = stack.enter_context(open_database(place))
         add_run(opened, "r0")
         yield opened, contents(opened)
 
@@ -336,6 +341,6 @@ def test_a_failed_export_leaves_the_file_there_was(database, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are told otherwise here")
-def test_only_the_user_may_read_the_file(database, tmp_path):
-    export(database, tmp_path / "all.jsonl")
+def test_only_the_user_may_read_the_file(filled, tmp_path):
+    export(filled, tmp_path / "all.jsonl")
     assert stat.S_IMODE((tmp_path / "all.jsonl").stat().st_mode) == 0o600
