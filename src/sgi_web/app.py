@@ -57,7 +57,7 @@ def create_app(site: Site) -> FastAPI:
     app.state.label_queue = label_pages.LabelQueue()
     pages = (run_list_pages, otlp, trends, downloads, run_pages, comparisons, label_pages, quiz_pages)
     for module in (operations, api, *pages, upload_pages, login):
-        app.include_router(module.router)
+        app.router.routes.extend(module.router.routes)  # `include_router` would build every route again
     add_error_handlers(app)
     app.add_middleware(BodyLimitMiddleware, site=site)
     app.add_middleware(SecurityMiddleware, site=site)

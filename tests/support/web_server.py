@@ -1,5 +1,6 @@
 """Runs the web application in this process, or behind a local server."""
 
+import asyncio
 import re
 import time
 from collections.abc import Iterator
@@ -41,6 +42,15 @@ def web_client(site: Site) -> Iterator[TestClient]:
         yield client
 
 
+class _Server(uvicorn.Server):
+    """A server that sees at once that it should end, where uvicorn looks every 0.1 s."""
+
+    async def main_loop(self) -> None:
+        while not self.should_exit:
+            await self.on_tick(0)
+            await asyncio.sleep(0.01)
+
+
 @contextmanager
 def serve_site(site: Site, limits: ConnectionLimits | None = None) -> Iterator[str]:
     """Serve the site on a free port with the options of `sgi serve`; yields the address."""
@@ -52,7 +62,7 @@ def serve_site(site: Site, limits: ConnectionLimits | None = None) -> Iterator[s
 def serve_app(site: Site, app: FastAPI, limits: ConnectionLimits | None = None) -> Iterator[str]:
     """Serve the application of a site, like `serve_site`."""
     config = uvicorn.Config(app, port=0, **server_options(limits or ConnectionLimits()))
-    server = uvicorn.Server(config)
+    server = _Server(config)
     thread = Thread(target=server.run, daemon=True)
     thread.start()
     try:

@@ -16,6 +16,7 @@ from yarl import URL
 
 from sgi.kernel.errors import JudgeUnavailableError
 from sgi.kernel.protocols import Usage
+from sgi.kernel.tls import tls_context
 from sgi.llm.batch_ledger import BatchLedger, BatchRecord
 from sgi.llm.batch_service import BatchService, BatchTimes, NoBatchError
 from sgi.llm.calls import CALL_KEY
@@ -255,7 +256,7 @@ async def batch_client(
     proxy = proxy_of(URL(service.url))
     # With trust_env the client would send passwords of ~/.netrc.
     async with AsyncClient(
-        verify=create_ssl_context(), trust_env=False, proxy=None if proxy is None else str(proxy)
+        verify=tls_context(create_ssl_context), trust_env=False, proxy=None if proxy is None else str(proxy)
     ) as http:
         client = AsyncOpenAI(api_key=service.key, base_url=service.url, http_client=http, max_retries=0)
         batches = BatchService(client, name, times)

@@ -25,6 +25,7 @@ from openai import (
 from yarl import URL
 
 from sgi.kernel.errors import JudgeMalformedError, JudgeRejectedError, UsageError
+from sgi.kernel.tls import tls_context
 from sgi.llm.calls import REDIRECTS, SUCCESS
 from sgi.llm.envelope import NO_CHOICES, ErrorReplyError, NoChoicesError, read_completion
 
@@ -168,7 +169,7 @@ async def openai_client(service: Service, spec: JudgeSpec) -> AsyncIterator[Asyn
     # With trust_env the session would send passwords of ~/.netrc.
     async with (
         ClientSession(
-            connector=TCPConnector(limit=spec.concurrency, ssl=create_ssl_context()),
+            connector=TCPConnector(limit=spec.concurrency, ssl=tls_context(create_ssl_context)),
             timeout=ClientTimeout(total=spec.timeout),
             cookie_jar=DummyCookieJar(),
             proxy=proxy_of(url),

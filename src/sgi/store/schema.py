@@ -7,6 +7,8 @@ are ISO 8601 in UTC.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import cache
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -290,10 +292,24 @@ _VERSION = sa.Table("sgi_version", sa.MetaData(), sa.Column("version_num", sa.Te
 
 def create_tables(connection: sa.Connection) -> None:
     """Create all tables and the view ``evals``, and store their version, in the caller's transaction."""
-    metadata.create_all(connection, checkfirst=False)
-    connection.exec_driver_sql(view_definition(connection.dialect.name))
-    _VERSION.create(connection)
+    for statement in _definitions(connection.dialect.name):
+        connection.exec_driver_sql(statement)
     connection.execute(sa.insert(_VERSION).values(version_num=SCHEMA_VERSION))
+
+
+@cache
+def _definitions(dialect: str) -> tuple[str, ...]:
+    """Return the statements that create the tables, their indexes and the view, compiled once a process."""
+    made: list[str] = []
+
+    def add(statement: Any, *_: object) -> None:
+        made.append(str(statement.compile(dialect=engine.dialect)))
+
+    engine = sa.create_mock_engine(f"{dialect}://", add)
+    metadata.create_all(engine, checkfirst=False)
+    made.append(view_definition(dialect))
+    _VERSION.create(engine)
+    return tuple(made)
 
 
 def read_version(connection: sa.Connection, shown: str) -> str | None:

@@ -20,6 +20,7 @@ from sgi.kernel.errors import MissingExtraError, TargetError, UsageError
 from sgi.kernel.protocols import Reply
 from sgi.kernel.raw_values import get_path, kind_of, set_path
 from sgi.kernel.short_text import quote
+from sgi.kernel.tls import tls_context
 from sgi.target.reply import costs_of, encodable, ranking_of
 from sgi.target.target_limits import TransientError
 from sgi.target.target_spec import Environment, names_a_secret
@@ -302,6 +303,7 @@ def _client(url: str, headers: dict[str, str]) -> AsyncClient:
         raise UsageError(message, hint="Check its host and its length.") from None
     try:
         return httpx2.AsyncClient(
+            verify=tls_context(httpx2.create_ssl_context),
             headers=common,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             timeout=None,  # LimitedTarget bounds the whole try

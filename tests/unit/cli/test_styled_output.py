@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -32,13 +33,27 @@ def folder(tmp_path_factory):
     return folder
 
 
-def in_terminal(folder, *words, columns=120, **environment):
-    """Run a command in a pseudo terminal; return what it writes, and the same without the colours."""
+SCRIPT = """
+import json, sys
+from sgi.cli.main import main
+
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["sgi", *words]
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code, words
+    print(end="\\x1e", flush=True)
+"""
+
+
+def in_terminal(folder, *commands, columns=120, **environment):
+    """Run commands in a pseudo terminal; return what each writes, and the same without the colours."""
     master, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     plain = {name: os.environ[name] for name in os.environ.keys() - {"NO_COLOR", "FORCE_COLOR", "COLUMNS"}}
     process = subprocess.Popen(
-        [sys.executable, "-m", "sgi", *words],
+        [sys.executable, "-c", SCRIPT, json.dumps(commands)],
         cwd=folder,
         env=plain | {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"} | environment,
         stdin=terminal,
@@ -55,12 +70,15 @@ def in_terminal(folder, *words, columns=120, **environment):
         written += part
     os.close(master)
     assert process.wait() == 0, written
-    text = written.decode().replace("\r\n", "\n")
-    return text, _CODES.sub("", text)
+    texts = written.decode().replace("\r\n", "\n").split("\x1e")[: len(commands)]
+    return [(text, _CODES.sub("", text)) for text in texts]
 
 
-def test_a_terminal_gets_words_colours_bars_and_headings(folder):
-    raw, shown = in_terminal(folder, "show", "friday")
+def test_a_terminal_gets_words_colours_bars_headings_verdicts_and_trends(folder):
+    shows, compares, lists = in_terminal(
+        folder, ["show", "friday"], ["compare", "monday", "friday", "-m", "squad_em"], ["runs"]
+    )
+    raw, shown = shows
     assert shown.startswith(command.sgi(folder, "show", "friday").out.split("\n\n")[0])
     assert "▲ better" in shown
     assert "\nSummary\n" in shown
@@ -68,26 +86,23 @@ def test_a_terminal_gets_words_colours_bars_and_headings(folder):
     assert "\x1b[32mfinished\x1b[0m" in raw
     assert not set(shown) & set("\x1b\x9b\u202e")
 
-
-def test_compare_and_runs_show_verdicts_and_trends(folder):
-    raw, _ = in_terminal(folder, "compare", "monday", "friday", "-m", "squad_em")
-    assert re.search(r"\x1b\[32mbetter", raw), raw
-    _, listed = in_terminal(folder, "runs")
-    assert re.search(r"squad_em|rouge_l +2 +▁█ ", listed)
+    assert re.search(r"\x1b\[32mbetter", compares[0]), compares[0]
+    assert re.search(r"squad_em|rouge_l +2 +▁█ ", lists[1])
 
 
-@pytest.mark.parametrize("words", [("show", "friday"), ("runs",), ("compare", "monday", "friday")])
-def test_no_color_leaves_the_plain_output(folder, words):
-    raw, shown = in_terminal(folder, *words, columns=300, NO_COLOR="1")
-    assert not re.search("\x1b\\[[0-9;]*3[0-9]m", raw)
-    piped = command.sgi(folder, *words).out
-    assert [line.split() for line in shown.splitlines()] == [line.split() for line in piped.splitlines()]
-    assert "\x1b" not in piped
-    assert BAR not in shown + piped
+def test_no_color_leaves_the_plain_output(folder):
+    commands = [["show", "friday"], ["runs"], ["compare", "monday", "friday"]]
+    written = in_terminal(folder, *commands, columns=300, NO_COLOR="1")
+    for words, (raw, shown) in zip(commands, written, strict=True):
+        assert not re.search("\x1b\\[[0-9;]*3[0-9]m", raw)
+        piped = command.sgi(folder, *words).out
+        assert [line.split() for line in shown.splitlines()] == [line.split() for line in piped.splitlines()]
+        assert "\x1b" not in piped
+        assert BAR not in shown + piped
 
 
 def test_bars_are_left_out_of_tables_that_they_would_make_too_wide(folder):
-    _, shown = in_terminal(folder, "show", "friday", columns=70)
+    ((_, shown),) = in_terminal(folder, ["show", "friday"], columns=70)
     means, _, ranking = shown.partition("Ranking of labels")
     assert BAR in means
     assert BAR not in ranking

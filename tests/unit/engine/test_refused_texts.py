@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sgi
+from sgi.engine import plan
 from sgi.kernel.errors import EmbedderError
 from support.embedding_server import EmbeddingServer, Fault
 
@@ -18,7 +19,13 @@ def key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
 
 
-def rows(refused, n=300):
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch):
+    """Batches of 32 rows, so that few rows are several batches."""
+    monkeypatch.setattr(plan.batches, "__defaults__", (32,))
+
+
+def rows(refused, n=40):
     return [
         {
             "question": f"question {i}?",
@@ -35,7 +42,7 @@ def evaluated(server, data, cache, **options):
 
 
 @pytest.mark.usefixtures("key")
-@pytest.mark.parametrize("refused", [{44}, {0, 299}])
+@pytest.mark.parametrize("refused", [{34}, {0, 39}])
 def test_a_second_run_that_has_only_refused_texts_to_send_keeps_every_other_row(tmp_path, refused):
     """The second run needs a vector for the refused text alone: everything else comes from the cache."""
     with EmbeddingServer() as server:

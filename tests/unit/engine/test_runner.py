@@ -7,6 +7,7 @@ import sys
 import anyio
 import pytest
 
+from sgi.engine import pipeline, plan
 from sgi.engine.export import export
 from sgi.engine.plan import plan_run
 from sgi.engine.progress import Began, silent
@@ -33,11 +34,21 @@ def answer(question):
 """
 
 
+ROWS = 72
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch):
+    """Batches of 32 rows, so that few rows are several batches."""
+    monkeypatch.setattr(plan.batches, "__defaults__", (32,))
+    monkeypatch.setattr(pipeline, "BATCH_SIZE", 32)
+
+
 @pytest.fixture
 def data(tmp_path, monkeypatch):
-    """520 rows: three batches."""
+    """Three batches."""
     monkeypatch.chdir(tmp_path)
-    rows = [{"id": f"r{n}", "question": f"q{n % 9}", "reference": f"r {n}"} for n in range(520)]
+    rows = [{"id": f"r{n}", "question": f"q{n % 9}", "reference": f"r {n}"} for n in range(ROWS)]
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row | {"response": f"r {n}"}) + "\n" for n, row in enumerate(rows)))
     return path
@@ -96,14 +107,14 @@ def test_a_run_is_kept_with_its_spec_scores_and_headline(data, database_url):
     report = performed(spec(data, name="nightly"), database_url)
     record = record_of(database_url, "nightly")
     assert record.id == report.run
-    assert (record.finished, record.scored, record.rows, record.rejected) == (True, 520, 520, 0)
+    assert (record.finished, record.scored, record.rows, record.rejected) == (True, ROWS, ROWS, 0)
     assert record.metrics == ("rouge_l", "squad_em")
     assert record.summary == json.loads(json.dumps(report.summary.to_dict()))
     assert type(report.summary).from_dict(record.summary) == report.summary
     assert record.spec["data"] == str(data.resolve())
     assert record.versions.keys() >= {"sgi", "python", "numpy"}
     with open_database(database_url) as database:
-        assert read_run(database, record).ids == tuple(f"r{n}" for n in range(520))
+        assert read_run(database, record).ids == tuple(f"r{n}" for n in range(ROWS))
 
 
 def test_a_second_run_over_the_same_data_writes_no_samples(data, sqlite_url, monkeypatch):
@@ -112,7 +123,7 @@ def test_a_second_run_over_the_same_data_writes_no_samples(data, sqlite_url, mon
     performed(spec(data), sqlite_url)
     with pytest.raises(ArithmeticError):
         performed(spec(data), sqlite_url, listener=Breaking(1))
-    assert resumed(spec(data), sqlite_url).summary.rows == 520
+    assert resumed(spec(data), sqlite_url).summary.rows == ROWS
 
 
 def test_nothing_is_kept_unless_wanted(data, tmp_path):
@@ -128,7 +139,7 @@ def test_a_run_that_breaks_off_says_why_and_goes_on(data, sqlite_url, error):
     assert caught.type is (error if isinstance(error, type) else type(error))
     record = record_of(sqlite_url)
     assert record.id == breaking.runs[0]
-    assert record.scored >= 512
+    assert record.scored >= 64
     assert not record.finished
     assert record.stopped in {"interrupted", "the disk is full", "ZeroDivisionError: "}
     whole = performed(spec(data), None, store=False)
@@ -141,15 +152,13 @@ def test_committed_batches_are_not_scored_again(data, sqlite_url, monkeypatch):
     with pytest.raises(ArithmeticError):
         performed(spec(data), sqlite_url, listener=Breaking(2))
     scored = []
-    from sgi.engine import pipeline as module
-
-    evaluate = module.evaluate_batch
+    evaluate = pipeline.evaluate_batch
 
     async def counting(batch, *others):
         scored.append(len(batch))
         return await evaluate(batch, *others)
 
-    monkeypatch.setattr(module, "evaluate_batch", counting)
+    monkeypatch.setattr(pipeline, "evaluate_batch", counting)
     resumed(spec(data), sqlite_url)
     assert scored == [8]
 
@@ -166,13 +175,13 @@ def test_a_file_that_changes_while_it_is_scored_is_noticed_before_it_is_kept(dat
     class Changing(Breaking):
         def __call__(self, event):
             if isinstance(event, Began):
-                data.write_text(data.read_text().replace("r 519", "another"))
+                data.write_text(data.read_text().replace("r 71", "another"))
 
     with pytest.raises(DataError):
         performed(spec(data), sqlite_url, listener=Changing(1))
-    assert record_of(sqlite_url).scored < 520
+    assert record_of(sqlite_url).scored < ROWS
     with open_database(sqlite_url) as database:
-        assert len(read_run(database, record_of(sqlite_url)).ids) < 520
+        assert len(read_run(database, record_of(sqlite_url)).ids) < ROWS
 
 
 def test_a_database_that_is_removed_meanwhile_is_one_clear_error(data, tmp_path):
@@ -192,7 +201,7 @@ def test_a_database_that_is_removed_meanwhile_is_one_clear_error(data, tmp_path)
 def test_naming_the_default_model_is_the_same_run(data, sqlite_url):
     with pytest.raises(ArithmeticError):
         performed(spec(data), sqlite_url, listener=Breaking(1))
-    assert resumed(spec(data, embedders="minilm"), sqlite_url).summary.rows == 520
+    assert resumed(spec(data, embedders="minilm"), sqlite_url).summary.rows == ROWS
 
 
 def test_a_retry_that_fails_again_loses_nothing(data, sqlite_url, app):
@@ -204,7 +213,7 @@ def test_a_retry_that_fails_again_loses_nothing(data, sqlite_url, app):
     with pytest.raises(TargetError):
         resumed(asked.model_copy(update={"max_failures": 0.01}), sqlite_url, retry_failed=True)
     after = record_of(sqlite_url)
-    assert (after.scored, after.finished, after.summary) == (520, True, before.summary)
+    assert (after.scored, after.finished, after.summary) == (ROWS, True, before.summary)
 
 
 def test_a_run_does_not_go_on_with_other_data_metrics_or_models(data, sqlite_url):
@@ -246,12 +255,12 @@ def test_the_target_answers_and_a_finished_call_is_never_repeated(data, database
         performed(asked, database_url, listener=Breaking(1))
     record = record_of(database_url)
     with open_database(database_url) as database, database.reading() as connection:
-        kept = len(read_answers(connection, record.id, 0, 520))
+        kept = len(read_answers(connection, record.id, 0, ROWS))
     asked_before = len(app.calls)
-    assert 256 <= kept <= asked_before <= kept + 3  # what was under way was not finished
+    assert 32 <= kept <= asked_before <= kept + 3  # what was under way was not finished
     report = resumed(asked, database_url)
-    assert len(app.calls) == asked_before + 520 - kept
-    assert report.summary.rows == 520
+    assert len(app.calls) == asked_before + ROWS - kept
+    assert report.summary.rows == ROWS
     with open_database(database_url) as database:
         assert read_run(database, record_of(database_url)).metrics["rouge_l"].ok.all()
 
@@ -260,7 +269,7 @@ def test_failed_calls_are_failed_rows_and_can_be_tried_again(data, sqlite_url, a
     app.broken.update({"q3"})
     asked = spec(data, target={"where": "rag_under_test:answer", "retries": 0}, max_failures=0.5)
     report = performed(asked, sqlite_url)
-    assert report.failures == pytest.approx(58 / 520)
+    assert report.failures == pytest.approx(8 / ROWS)
     with open_database(sqlite_url) as database:
         export(database, record_of(sqlite_url), tmp_path / "scores.jsonl", inputs=True)
     rows = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
@@ -273,7 +282,7 @@ def test_failed_calls_are_failed_rows_and_can_be_tried_again(data, sqlite_url, a
     assert resumed(asked, sqlite_url).failures == report.failures
     assert app.calls == []
     assert resumed(asked, sqlite_url, retry_failed=True).failures == 0
-    assert app.calls == ["q3"] * 58
+    assert app.calls == ["q3"] * 8
 
 
 @pytest.mark.slow
@@ -314,7 +323,7 @@ def test_what_is_exported_is_what_the_run_wrote(data, database_url, tmp_path, su
     performed(spec(data, out=out, inputs=True), database_url)
     with open_database(database_url) as database:
         again = tmp_path / f"again.{suffix}"
-        assert export(database, record_of(database_url), again, inputs=True) == 520
+        assert export(database, record_of(database_url), again, inputs=True) == ROWS
     assert out.read_bytes() == again.read_bytes()
 
 
@@ -335,13 +344,13 @@ def test_no_formula_reaches_a_spreadsheet(sqlite_url, tmp_path):
 
 # The target returns one passage for each of nine questions; the data has three.
 @pytest.mark.parametrize(
-    ("cluster", "clusters"), [("question", 9), *slow(("contexts", 9), ("row", 300)), ("kind", 4 + 60)]
+    ("cluster", "clusters"), [("question", 9), *slow(("contexts", 9), ("row", 50)), ("kind", 4 + 10)]
 )
 def test_stored_rows_form_the_clusters_of_the_run(tmp_path, database_url, app, cluster, clusters):
     rows = [
         {"id": f"r{n}", "question": f"q{n % 9}", "contexts": [f"c{n % 3}"], "reference": "r"}
         | ({"kind": n % 5} if n % 5 else {"other": n})
-        for n in range(300)
+        for n in range(50)
     ]
     data = tmp_path / "kinds.jsonl"
     data.write_text("".join(json.dumps(row | {"id": f"k{n}"}) + "\n" for n, row in enumerate(rows)))
@@ -362,7 +371,7 @@ def test_stored_rows_form_the_clusters_of_the_run(tmp_path, database_url, app, c
         made = column_summary(stored.metrics["rouge_l"], stored.clusters)
         assert made.interval == report.summary.metrics[0].interval
         other = read_run(database, record.with_clusters("row"))
-        assert len(set(other.clusters.tolist())) == 300
+        assert len(set(other.clusters.tolist())) == 50
 
 
 def test_a_run_does_not_go_on_with_another_cluster_rule(data, sqlite_url):

@@ -69,9 +69,12 @@ def is_open(wire):
 
 
 @pytest.mark.usefixtures("many_files")
-@pytest.mark.parametrize("first", [HALF, b""])
-def test_1100_half_open_connections_of_one_address_keep_nobody_out(site, first):
-    with serve_site(site) as address, opened(address, 1100, first) as wires:
+@pytest.mark.parametrize(
+    ("count", "first", "limits"),
+    [(1100, HALF, ConnectionLimits()), (100, b"", ConnectionLimits(total=64, per_address=16))],
+)
+def test_half_open_connections_of_one_address_keep_nobody_out(site, count, first, limits):
+    with serve_site(site, limits) as address, opened(address, count, first) as wires:
         assert is_healthy(address)
         assert sum(map(is_open, wires[-8:])) == 8, "those that waited longest made room"
         assert not is_open(wires[0])

@@ -35,7 +35,7 @@ def only_sample(database, sample):
         insert_rows(connection, schema.samples, [sample_row("data of r1", 0, sample)])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(JSON | NASTY, NASTY, NASTY)
 def test_a_row_is_found_in_its_group_and_in_no_other(database, value, column, other):
     only_sample(database, Sample(id="q1", metadata={column: value, "big": 2**70}))
@@ -46,7 +46,7 @@ def test_a_row_is_found_in_its_group_and_in_no_other(database, value, column, ot
     assert row_page(database, record, RowQuery(group=(column, other))).total == (other == name)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(NASTY, NASTY, NASTY)
 def test_every_part_of_a_text_finds_it(database, before, text, after):
     only_sample(database, Sample(id="q1", question=f"{before}{text}{after}", response=""))

@@ -48,7 +48,9 @@ def tables(database):
         return {name for name in sa.inspect(connection).get_table_names() if name.startswith("search_")}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=settings().max_examples // 2
+)
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5), st.lists(TEXTS, max_size=4), st.data())
 def test_the_index_finds_what_the_scan_finds(database, texts, searches, data):
     samples = [Sample(id=f"{k}", question=q, response=r) for k, (q, r) in enumerate(texts)]
@@ -65,21 +67,18 @@ def test_the_index_finds_what_the_scan_finds(database, texts, searches, data):
         delete_run(database, "r1")
 
 
-@pytest.mark.parametrize(
-    ("text", "positions"),
-    [
-        ("RIVER long", [0]),
-        ('"long river"', [0]),
-        ('"river long"', []),
-        ("iv", [0, 1]),
-        ("京", [2]),
-        ("OR", []),
-        ("river OR", []),
-        ("STRASSE", [1]),
-        ('5"', [2]),
-    ],
-)
-def test_words_are_parts_of_texts_and_no_operators(database, text, positions):
+def test_words_are_parts_of_texts_and_no_operators(database):
+    wanted = {
+        "RIVER long": [0],
+        '"long river"': [0],
+        '"river long"': [],
+        "iv": [0, 1],
+        "京": [2],
+        "OR": [],
+        "river OR": [],
+        "STRASSE": [1],
+        '5"': [2],
+    }
     samples = [
         Sample(id="q0", question="A long river", response="Yes."),
         Sample(id="q1", question="Rivers?", response="strasse Straße"),
@@ -88,7 +87,9 @@ def test_words_are_parts_of_texts_and_no_operators(database, text, positions):
     ]
     add_run(database, samples=samples, scores={"sgi": [1.0] * 4})
     assert build_search_index(database, find_run(database, "r1"))
-    assert both(database, text) == (positions, positions)
+    assert {text: both(database, text) for text in wanted} == {
+        text: (positions, positions) for text, positions in wanted.items()
+    }
 
 
 def test_an_index_goes_with_its_texts(database):

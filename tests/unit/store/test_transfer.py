@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import stat
+from contextlib import ExitStack
 from dataclasses import asdict
 
 import pytest
@@ -83,11 +84,26 @@ def other(tmp_path):
         yield opened
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A database with something in every table."""
+    with open_database(tmp_path_factory.mktemp("filled") / "filled.db") as opened:
+        fill(opened)
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def content(filled, tmp_path_factory):
+    """What the file of a filled database holds."""
+    path = tmp_path_factory.mktemp("exported") / "all.jsonl"
+    export(filled, path)
+    return path.read_bytes()
+
+
 @pytest.fixture
-def exported(other, tmp_path):
+def exported(content, tmp_path):
     """The file of a filled database."""
-    fill(other)
-    export(other, tmp_path / "all.jsonl")
+    (tmp_path / "all.jsonl").write_bytes(content)
     return tmp_path / "all.jsonl"
 
 
@@ -107,9 +123,9 @@ def test_there_and_back_between_the_kinds_nothing_is_lost(tmp_path, postgres_url
             assert contents(three) == before
 
 
-def test_equal_databases_give_equal_bytes(exported, other, tmp_path):
+def test_equal_databases_give_equal_bytes(exported, filled, tmp_path):
     for name in ("a.jsonl.gz", "b.jsonl.gz"):
-        export(other, tmp_path / name)
+        export(filled, tmp_path / name)
     assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
     assert gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()) == exported.read_bytes()
 
@@ -239,20 +255,30 @@ DAMAGES = {
 }
 
 
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def unchanged(request, tmp_path_factory):
+    """A database with one run, and its contents."""
+    with ExitStack() as stack:
+        place = tmp_path_factory.mktemp("unchanged") / "sgi.db"
+        if request.param == "postgresql":
+            place = stack.enter_context(request.getfixturevalue("postgres").database())
+        opened = stack.enter_context(open_database(place))
+        add_run(opened, "r0")
+        yield opened, contents(opened)
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_file_changes_nothing_and_the_line_is_named(database, exported, damage):
-    add_run(database, "r0")
-    before = contents(database)
+def test_a_damaged_file_changes_nothing_and_the_line_is_named(unchanged, exported, damage):
+    database, before = unchanged
     damaged(exported, DAMAGES[damage])
     with pytest.raises(StoreError, match=r"all\.jsonl:\d+: "):
         import_(database, exported)
     assert contents(database) == before
 
 
-def test_a_packed_file_that_was_cut(database, other, tmp_path):
-    fill(other)
+def test_a_packed_file_that_was_cut(database, filled, tmp_path):
     path = tmp_path / "all.jsonl.gz"
-    export(other, path)
+    export(filled, path)
     content = path.read_bytes()
     for cut in (content[: len(content) // 2], content[:-9] + b"\0" * 9, content[:12]):
         path.write_bytes(cut)
@@ -315,5 +341,6 @@ def test_a_failed_export_leaves_the_file_there_was(database, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are told otherwise here")
-def test_only_the_user_may_read_the_file(exported):
-    assert stat.S_IMODE(exported.stat().st_mode) == 0o600
+def test_only_the_user_may_read_the_file(filled, tmp_path):
+    export(filled, tmp_path / "all.jsonl")
+    assert stat.S_IMODE((tmp_path / "all.jsonl").stat().st_mode) == 0o600

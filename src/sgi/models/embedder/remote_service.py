@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from sgi.kernel import environment
 from sgi.kernel.environment import setting
 from sgi.kernel.errors import UsageError
+from sgi.kernel.tls import tls_context
 from sgi.models.known_models import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -35,10 +36,20 @@ class Service(environment.Service):
         """
         from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAsyncHttpxClient
 
+        try:
+            from httpx2 import create_ssl_context
+        except ImportError:  # before openai 3
+            from httpx import create_ssl_context
+
         from sgi.models.embedder.bounded_reply import HEADERS, limit_replies
 
         hooks = {"response": [limit_replies]}
-        http = DefaultAsyncHttpxClient(follow_redirects=False, headers=HEADERS, event_hooks=hooks)
+        http = DefaultAsyncHttpxClient(
+            verify=tls_context(create_ssl_context),
+            follow_redirects=False,
+            headers=HEADERS,
+            event_hooks=hooks,
+        )
         if self.kind == "openai":
             return AsyncOpenAI(
                 api_key=self.key, base_url=self.url, timeout=timeout, max_retries=retries, http_client=http

@@ -5,6 +5,9 @@ import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -53,10 +56,17 @@ def call(address, body=None, path="/api/v1/guard", **headers):
     return status, json.loads(text) if text.startswith("{") else text
 
 
+@cache
+def api_document():
+    """The OpenAPI document, which describes every server."""
+    with TemporaryDirectory() as folder, open_site(Path(folder)) as site, serve_site(site) as address:
+        return call(address, path="/api/v1/openapi.json")[1]
+
+
 def checked(address, body=None):
     """The JSON of a response, which must be as OpenAPI describes it."""
     status, found = call(address, body)
-    _, document = call(address, path="/api/v1/openapi.json")
+    document = api_document()
     method = "get" if body is None else "post"
     described = document["paths"]["/api/v1/guard"][method]["responses"][str(status)]
     schema = described["content"]["application/json"]["schema"] | {"components": document["components"]}

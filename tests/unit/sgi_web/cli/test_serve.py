@@ -51,9 +51,14 @@ def _status(address, **headers):
         return error.code
 
 
-def test_it_tells_its_address_serves_and_ends_with_ctrl_c(tmp_path):
-    with _served(tmp_path) as (process, address):
+def test_it_tells_its_address_serves_pages_and_verdicts_and_ends_with_ctrl_c(tmp_path):
+    (tmp_path / "guard.json").write_text(fitted_guard().to_json())
+    with _served(tmp_path, "--guard", "guard.json", "--guard-on-error", "allow") as (process, address):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+        body = b'{"contexts": [], "response": "It is 3 km long."}'
+        headers = {"Content-Type": "application/json"}
+        asked = urllib.request.Request(f"{address}api/v1/guard", data=body, headers=headers)
+        verdict = json.loads(urllib.request.urlopen(asked, timeout=60).read())
         assert _status(address) == 200
         assert _status(f"{address}healthz") == 200
         process.send_signal(signal.SIGINT)
@@ -62,6 +67,8 @@ def test_it_tells_its_address_serves_and_ends_with_ctrl_c(tmp_path):
     assert "Created the empty database" in err
     assert "press Ctrl-C to stop" in err
     assert "Traceback" not in err
+    assert (verdict["blocked"], bool(verdict["error"])) == (False, True)
+    assert f"Checking answers at {address}api/v1/guard." in err
     open_database(tmp_path / "sgi.db", create=False).close()
 
 
@@ -123,19 +130,6 @@ def test_what_happens_on_errors_needs_a_guard(sgi):
 def test_the_guard_has_a_time_limit(tmp_path):
     (tmp_path / "guard.json").write_text(fitted_guard().to_json())
     assert SiteFlags(guard=tmp_path / "guard.json").settings(is_local=True)["guard"].timeout == 30
-
-
-def test_the_guard_of_a_file_checks_answers(tmp_path):
-    (tmp_path / "guard.json").write_text(fitted_guard().to_json())
-    with _served(tmp_path, "--guard", "guard.json", "--guard-on-error", "allow") as (process, address):
-        body = b'{"contexts": [], "response": "It is 3 km long."}'
-        headers = {"Content-Type": "application/json"}
-        asked = urllib.request.Request(f"{address}api/v1/guard", data=body, headers=headers)
-        verdict = json.loads(urllib.request.urlopen(asked, timeout=60).read())
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert (verdict["blocked"], bool(verdict["error"])) == (False, True)
-    assert f"Checking answers at {address}api/v1/guard." in err
 
 
 @pytest.mark.slow

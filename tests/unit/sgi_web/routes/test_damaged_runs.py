@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 
@@ -26,10 +27,19 @@ DAMAGE = {
 }
 
 
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory):
+    """A folder with the database of two runs."""
+    folder = tmp_path_factory.mktemp("two_runs")
+    store_run(folder / "sgi.db", folder, rows(), name="healthy")
+    store_run(folder / "sgi.db", folder, rows(answer="All {topic}."), name="broken")
+    return folder
+
+
 @pytest.fixture
-def database(tmp_path):
-    store_run(tmp_path / "sgi.db", tmp_path, rows(), name="healthy")
-    store_run(tmp_path / "sgi.db", tmp_path, rows(answer="All {topic}."), name="broken")
+def database(two_runs, tmp_path):
+    for file in two_runs.glob("sgi.db*"):
+        shutil.copy(file, tmp_path / file.name)
     return tmp_path / "sgi.db"
 
 

@@ -20,7 +20,7 @@ from sgi_web.app import create_app
 from sgi_web.routes import otlp
 from sgi_web.routes.otlp import SMALL, decode_request
 from support.otlp import JSON, PROTOBUF, json_request, nested, request, spans_of
-from support.trace_receiver import counts, is_complete, wait_until_scored
+from support.trace_receiver import counts, is_complete, serving, wait_until_scored
 from support.web_server import open_site, serve_app, wait_until
 
 GZIP = {"Content-Encoding": "gzip"}
@@ -61,6 +61,13 @@ def test_a_request_that_never_fits_is_refused_for_good(serve):
         assert (counts(client)["refused"], is_complete(counts(client))) == (2, True)
 
 
+@pytest.fixture(scope="module")
+def receiving(tmp_path_factory):
+    """A client of one server for all bad requests."""
+    with serving(tmp_path_factory.mktemp("receiving")) as (client, _):
+        yield client
+
+
 @pytest.mark.parametrize(
     ("body", "head", "code", "reason"),
     [
@@ -84,18 +91,17 @@ def test_a_request_that_never_fits_is_refused_for_good(serve):
     ],
     ids=lambda value: value if isinstance(value, (int, str)) and len(str(value)) < 30 else "",
 )
-def test_a_bad_request_is_refused_for_good_and_accepts_nothing(serve, body, head, code, reason):
-    with serve() as (client, _):
-        response = client.post("/v1/traces", content=body, headers=head)
-        assert response.status_code == code
-        assert "retry-after" not in response.headers
-        if head.get("Content-Type") == PROTOBUF["Content-Type"]:
-            message = Status.FromString(response.content).message
-        else:
-            message = response.json()["message"]
-        assert reason in message
-        counted = counts(client)
-        assert (counted["waiting"], is_complete(counted)) == (0, True)
+def test_a_bad_request_is_refused_for_good_and_accepts_nothing(receiving, body, head, code, reason):
+    response = receiving.post("/v1/traces", content=body, headers=head)
+    assert response.status_code == code
+    assert "retry-after" not in response.headers
+    if head.get("Content-Type") == PROTOBUF["Content-Type"]:
+        message = Status.FromString(response.content).message
+    else:
+        message = response.json()["message"]
+    assert reason in message
+    counted = counts(receiving)
+    assert (counted["waiting"], counted["assembled"], is_complete(counted)) == (0, 0, True)
 
 
 def test_an_empty_request_is_accepted(serve):
