@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -76,8 +77,7 @@ def compare(
     systems in each group, with p corrected for all groups too. --pareto shows which systems no other system
     beats on two metrics: "surely" means that the differences are significant.
 
-    The exit code is always 0; to decide on a result, use `sgi gate`. See the
-    documentation: "Compare and rank".
+    The exit code is always 0; to decide on a result, use `sgi gate`. See "Compare and rank" in the docs.
 
     Examples:
       sgi compare last~1 last
@@ -100,15 +100,9 @@ def compare(
             view = leaderboard_view(records, [read_run(database, one) for one in records], systems)
             _print_leaderboard(view, pairs=pairs, percent=percent, as_json=as_json)
         else:
-            two = comparison_view(
-                database,
-                *records,
-                changed=changed,
-                metrics=metrics,
-                allow_different=allow_different,
-                margin=margin,
-            )
-            _print_comparison(two, percent=percent, as_json=as_json)
+            two = partial(comparison_view, metrics=metrics, allow_different=allow_different, margin=margin)
+            compared = two(database, *records, changed=changed)
+            _print_comparison(compared, percent=percent, as_json=as_json)
 
 
 def _check(runs: list[str], systems: LeaderboardOptions, margin: float | None) -> None:

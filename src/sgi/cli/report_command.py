@@ -121,8 +121,7 @@ def report(
         labels = one_line(", ".join(record.label for record in records), longest=120)
         print_message(f"Wrote {target}: {labels}, {_size(target.stat().st_size)}.")
         if csv is not None:
-            scored = pluralize(records[0].scored, "row")
-            print_message(f"Wrote {csv}: all {scored}; the page shows {rows:,} of them.")
+            print_message(f"Wrote {csv}: all {pluralize(records[0].scored, 'row')}; the page shows {rows:,}.")
     if open_:
         typer.launch(target.resolve().as_uri())
 

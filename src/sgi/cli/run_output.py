@@ -29,6 +29,7 @@ from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from sgi.engine.pipeline import RunReport
     from sgi.engine.plan import Plan
@@ -229,7 +230,18 @@ def report_notes(options: RunOptions, report: RunReport, db_option: str) -> list
         notes.append(f"The scores of all rows are in {options.out}.")
     if report.run is not None:
         notes.append(f"The run is stored. Show it: sgi show {report.run}{db_option}")
+        notes += _systems_note(options.db, report.run, db_option)
     return notes
+
+
+def _systems_note(database: str | Path | None, run: str, db_option: str) -> Iterator[str]:
+    """Yield the command that compares the systems of a run, if it has answers of several."""
+    from sgi.store.scored_runs import system_column
+
+    with open_runs(database, run) as (store, (record,)):
+        column = system_column(store, record)
+    if column:
+        yield f"It has answers of several systems. Compare them: sgi compare {run} --by {column}{db_option}"
 
 
 def make_run_views(run: str | None, rows: int, database: str | None) -> None:

@@ -42,7 +42,7 @@ def test_the_page_is_one_file_and_its_size_is_printed(sgi, kept, tmp_path):
 def test_rows_beyond_the_page_lie_beside_it_and_are_linked(sgi, kept, tmp_path):
     result = sgi("report", "monday", "--db", kept, "-o", "out.html", "--rows", "10")
     assert result.code == 0
-    assert "Wrote out.rows.csv: all 24 rows; the page shows 10 of them." in result.err
+    assert "Wrote out.rows.csv: all 24 rows; the page shows 10." in result.err
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert 'href="out.rows.csv"' in page
     with (tmp_path / "out.rows.csv").open(newline="", encoding="utf-8") as lines:
