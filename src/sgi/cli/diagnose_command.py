@@ -185,7 +185,7 @@ def _to_read(rows: Sequence[RowDiagnosis], limit: int) -> Iterator[str]:
     if shown:
         yield f"Rows without a cause to read first: {len(shown):,} of {len(rows):,}"
     for row in shown:
-        yield f"  {one_line(row.name)}  {row.finding}"
+        yield "  ".join(["", *map(one_line, filter(None, (row.id, row.system))), row.finding])
         yield shorten(f"    {one_line(evidence_text(row))}", terminal_width())
 
 

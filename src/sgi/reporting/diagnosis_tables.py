@@ -9,7 +9,7 @@ from sgi.reporting.formatting import NOTHING, format_scaled, probability, shorte
 from sgi.reporting.table import Cell, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sgi.analysis.diagnosis.diagnosis import CauseShare, Diagnosis, RowDiagnosis
     from sgi.analysis.diagnosis.over_runs import DiagnosisComparison
@@ -29,10 +29,7 @@ def diagnosis_tables(diagnosis: Diagnosis, *, with_rows: bool = True) -> Iterato
     if (to_read := diagnosis.to_read) and with_rows:
         shown = to_read[:_ROWS]
         title = f"Rows without a cause to read first: {len(shown):,} of {len(to_read):,}"
-        cells = ((row.name, row.finding, evidence_text(row)) for row in shown)
-        yield Table(
-            ("id", "to read, because", "evidence"), cells, title=title, left=["to read, because", "evidence"]
-        )
+        yield _rows(shown, {"to read, because": [row.finding for row in shown]}, title)
     if diagnosis.groups:
         yield _groups(diagnosis)
 
@@ -80,10 +77,16 @@ def _groups(diagnosis: Diagnosis) -> Table:
 
 def row_table(rows: Sequence[RowDiagnosis]) -> Table:
     """Return a table of rows with their evidence."""
-    cells = ((row.name, row.label, row.explanation, evidence_text(row)) for row in rows)
-    return Table(
-        ("id", "cause", "because", "evidence"), cells, title="Rows", left=["cause", "because", "evidence"]
-    )
+    texts = {"cause": [row.label for row in rows], "because": [row.explanation for row in rows]}
+    return _rows(rows, texts, "Rows")
+
+
+def _rows(rows: Sequence[RowDiagnosis], texts: Mapping[str, Sequence[str]], title: str) -> Table:
+    """Return a table of rows with these texts, and the system if the run has several."""
+    systems = {"system": [row.system for row in rows]} if any(row.system for row in rows) else {}
+    columns = {**systems, **texts, "evidence": [evidence_text(row) for row in rows]}
+    cells = zip([row.id for row in rows], *columns.values(), strict=True)
+    return Table(("id", *columns), cells, title=title, left=list(columns))
 
 
 def evidence_text(row: RowDiagnosis) -> str:

@@ -243,7 +243,8 @@ def row_lines(
 ) -> Iterator[Text]:
     """Yield the rows, each with its id, value and label, then why it needs a check, cut to the width."""
     for sample in lowest.samples:
-        head = Text("  ").append(one_line(sample.name, longest=width // 2), style=HEADING)
+        head = Text("  ").append(one_line(sample.id, longest=width // 2), style=HEADING)
+        head.append(sample.system and f"  {one_line(sample.system, longest=width // 4)}")
         head.append(f"  {metric_label(lowest.metric)} {value_text(sample.scores[lowest.metric].value)}")
         yield head if sample.label is None else head.append(f"  label {int(sample.label)}")
         if questions and sample.question:

@@ -47,15 +47,15 @@ def test_a_run_that_is_not_stored_has_the_sentence_without_the_rows(sgi, data):
 def test_a_run_of_several_systems_names_the_system_of_each_row(sgi, tmp_path):
     rows = [row | {"method": method} for method in ("local", "global") for row in rows_to_check(1)]
     data = write_rows(tmp_path / "methods.jsonl", [row | {"id": f"{n}"} for n, row in enumerate(rows)])
-    assert "\n  3 (local)  grounding" in sgi("run", str(data), "-m", "grounding", "--name", "two").out
+    assert "\n  3  local  grounding" in sgi("run", str(data), "-m", "grounding", "--name", "two").out
     worst = sgi("show", "two", "--worst", "6").out
-    assert worst.count(" (local)  grounding") == worst.count(" (global)  grounding") == 3
+    assert worst.count("  local  grounding") == worst.count("  global  grounding") == 3
     assert {row["system"] for row in sgi("show", "two", "--json").json["to_check"]} == {"local", "global"}
     page = sgi("report", "two", "--format", "md").out
     assert "- `7`: " in page
     assert ", label 0, global\n" in page
     one = write_rows(tmp_path / "one.jsonl", [row | {"method": "local"} for row in rows_to_check(1)])
-    assert "(local)" not in sgi("run", str(one), "-m", "grounding").out
+    assert "local" not in sgi("run", str(one), "-m", "grounding").out
 
 
 def test_a_report_lists_no_more_rows_than_are_to_check(sgi, data):

@@ -49,11 +49,6 @@ class RowDiagnosis:
     __repr__ = short_repr
 
     @property
-    def name(self) -> str:
-        """The id, with the system in brackets if the run has several."""
-        return f"{self.id} ({self.system})" if self.system else self.id
-
-    @property
     def label(self) -> str:
         """The cause, or ``not diagnosed``."""
         return self.cause or NOT_DIAGNOSED
@@ -204,7 +199,10 @@ class Diagnosis(NotebookRepr):
         lines += [
             f"  {NOT_DIAGNOSED}: {pluralize(rows, 'row')}: {reason}" for reason, rows in self.reasons.items()
         ]
-        lines += [f"  to read: {row.name}: {row.finding}" for row in self.to_read[:_SHOWN]]
+        lines += [
+            f"  to read: {row.id}{row.system and f' of {row.system}'}: {row.finding}"
+            for row in self.to_read[:_SHOWN]
+        ]
         return "\n".join(lines)
 
 

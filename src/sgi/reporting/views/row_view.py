@@ -83,11 +83,6 @@ class SampleView:
     scores: Mapping[str, ScoreView]
     system: str = ""
 
-    @property
-    def name(self) -> str:
-        """The id, with the system in brackets if the run has several."""
-        return f"{self.id} ({self.system})" if self.system else self.id
-
 
 def sample_view(database: Database, record: RunRecord, sample_id: str) -> SampleView:
     """Return one row of a run.
