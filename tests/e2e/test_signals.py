@@ -135,6 +135,22 @@ run_until_signal(command)
     assert "ValueError: the disk is full" in err
 
 
+def test_an_error_that_is_its_own_cause_is_shown(tmp_path):
+    failing = """
+from sgi.cli.stop_signals import run_until_signal
+
+def command():
+    error = ValueError("the disk is full")
+    raise error from error
+
+run_until_signal(command)
+"""
+    process = command(tmp_path, "-c", failing)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert "ValueError: the disk is full" in err
+
+
 def test_a_signal_that_is_ignored_stays_ignored(tmp_path):
     process = ready(command(tmp_path, "-c", IGNORING, *FILTER))
     process.send_signal(signal.SIGHUP)

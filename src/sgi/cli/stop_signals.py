@@ -55,8 +55,11 @@ def run_until_signal(command: Callable[[], object]) -> None:
 
 def _is_from_interrupt(error: BaseException) -> bool:
     """Whether an interrupt caused an error: one that meets `__set_name__` becomes a `RuntimeError`."""
-    while not isinstance(error, KeyboardInterrupt):
-        if error.__cause__ is None:
-            return False
-        error = error.__cause__
-    return True
+    cause: BaseException | None = error
+    seen: set[int] = set()  # an error can be its own cause
+    while cause is not None and id(cause) not in seen:
+        if isinstance(cause, KeyboardInterrupt):
+            return True
+        seen.add(id(cause))
+        cause = cause.__cause__
+    return False
