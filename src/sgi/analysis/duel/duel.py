@@ -14,6 +14,7 @@ from sgi.analysis.duel.duel_estimates import criterion_duel, with_adjusted_p
 from sgi.analysis.duel.duel_result import Duel, DuelRow
 from sgi.engine.in_thread import first_error
 from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.engine.run_recorder import require_texts
 from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.protocols import usage_of
 from sgi.store.cache import open_reply_cache
@@ -114,6 +115,8 @@ async def _ask_rows(
     systems: Systems, judge: Judge, criteria: Sequence[Criterion], aa: int, listener: Listener
 ) -> list[DuelRow]:
     """Ask the judge about all rows, those of the A/A test first."""
+    for run in systems.runs:
+        require_texts(run.record, "A duel")
     samples = [systems.samples(system) for system in range(len(systems.names))]
     if not all(samples):
         raise UsageError("The responses are not stored, so a judge cannot compare them.")
