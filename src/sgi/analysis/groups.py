@@ -18,7 +18,7 @@ from sgi.stats.intervals import NoInterval
 from sgi.stats.paired_tests import benjamini_hochberg
 from sgi.stats.two_samples import unpaired_p
 from sgi.store.row_query import column_reader, group_name
-from sgi.store.scored_runs import SYSTEM_COLUMNS
+from sgi.store.scored_runs import SYSTEM_COLUMNS, system_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -132,7 +132,7 @@ def row_systems(run: Run) -> list[str]:
     """Return the system of each row, if the run has answers of several systems; an empty list otherwise."""
     metadata = [values or {} for (values,) in run.fields("metadata")]
     for column in SYSTEM_COLUMNS:
-        names = [group_name(values.get(column)) or "" for values in metadata]
+        names = [system_name(values, column) for values in metadata]
         if len({*names} - {""}) > 1:
             return names
     return []

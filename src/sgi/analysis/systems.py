@@ -23,6 +23,7 @@ from sgi.stats.intervals import Interval, NoInterval, ratio_of
 from sgi.stats.letters import MAX_SYSTEMS
 from sgi.stats.means import mean_interval
 from sgi.store.row_query import group_name
+from sgi.store.scored_runs import system_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -227,7 +228,7 @@ def systems_in_run(
     metadata = [values for (values,) in run.fields("metadata")]
     if metadata and not any(by in values for values in metadata):
         raise unknown_column(run.name, by, {name for values in metadata for name in values})
-    groups = [(group_name(values.get(by)) or "").strip() for values in metadata]
+    groups = [system_name(values, by) for values in metadata]
     named = np.array([bool(group) for group in groups], dtype=np.bool_)
     known = np.flatnonzero(named & keys.identified)
     system_of = _numbers(groups[row] for row in known)

@@ -235,13 +235,21 @@ def report_notes(options: RunOptions, report: RunReport, db_option: str) -> list
 
 
 def _systems_note(database: str | Path | None, run: str, db_option: str) -> Iterator[str]:
-    """Yield the command that compares the systems of a run, if it has answers of several."""
-    from sgi.store.scored_runs import system_column
+    """Yield the command that compares the systems of a run, if they have a question in common."""
+    from sgi.analysis.systems import systems_in_run
+    from sgi.engine.stored_runs import read_run
+    from sgi.store.scored_runs import SYSTEM_COLUMNS, system_column
 
     with open_runs(database, run) as (store, (record,)):
-        column = system_column(store, record)
-    if column:
-        yield f"It has answers of several systems. Compare them: sgi compare {run} --by {column}{db_option}"
+        if not system_column(store, record):
+            return
+        texts = read_run(store, record, metrics=())
+        for column in SYSTEM_COLUMNS:
+            with suppress(SgiError):
+                systems_in_run(texts, column)
+                command = f"sgi compare {run} --by {column}{db_option}"
+                yield f"It has answers of several systems. Compare them: {command}"
+                return
 
 
 def make_run_views(run: str | None, rows: int, database: str | None) -> None:

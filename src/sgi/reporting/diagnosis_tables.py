@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sgi.analysis.diagnosis.causes import NOT_DIAGNOSED, SHARES_ARE, TITLES
-from sgi.reporting.formatting import NOTHING, format_scaled, probability, shorten, span
+from sgi.reporting.formatting import NOTHING, beginning, format_scaled, probability, shorten, span
 from sgi.reporting.table import Cell, Table
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ def row_table(rows: Sequence[RowDiagnosis]) -> Table:
 
 def _rows(rows: Sequence[RowDiagnosis], texts: Mapping[str, Sequence[str]], title: str) -> Table:
     """Return a table of rows with these texts, and the system if the run has several."""
-    systems = {"system": [row.system for row in rows]} if any(row.system for row in rows) else {}
+    names = [beginning(row.system, 60) for row in rows]
+    systems = {"system": names} if any(names) else {}
     columns = {**systems, **texts, "evidence": [evidence_text(row) for row in rows]}
     cells = zip([row.id for row in rows], *columns.values(), strict=True)
     return Table(("id", *columns), cells, title=title, left=list(columns))

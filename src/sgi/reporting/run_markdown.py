@@ -11,7 +11,15 @@ from sgi.reporting.answers_to_check import has_evidence, reason_to_check
 from sgi.reporting.descriptions import describe_distribution, describe_plane, describe_scatter
 from sgi.reporting.diagnosis_tables import diagnosis_tables
 from sgi.reporting.evidence_lines import evidence_markdown
-from sgi.reporting.formatting import MetricFormat, format_scaled, has_findings, main_metric, number, shorten
+from sgi.reporting.formatting import (
+    MetricFormat,
+    beginning,
+    format_scaled,
+    has_findings,
+    main_metric,
+    number,
+    shorten,
+)
 from sgi.reporting.label_tables import audited_table
 from sgi.reporting.leaderboard_view import (
     difference_tables,
@@ -244,7 +252,7 @@ def _row(sample: SampleView, value: str, metric: str = "") -> str:
     texts |= {"question": sample.question, "response": sample.response, "reference": sample.reference or ""}
     texts |= {f"passage {place}": text for place, text in enumerate(sample.contexts, 1)}
     texts |= {"no response": sample.reason}
-    system = f", {escape(sample.system)}" if sample.system else ""
+    system = f", {escape(beginning(sample.system, 60))}" if sample.system else ""
     return _item(sample.id, f"{value}{label}{system}", texts)
 
 

@@ -141,11 +141,15 @@ def _has_two_values(connection: Connection, record: RunRecord, column: str) -> b
     mentions = sa.cast(metadata, sa.Text).contains(f'"{column}"', autoescape=True)
     found: set[str] = set()
     for body in connection.execute(select_committed(record, metadata).where(mentions)).scalars():
-        name = group_name(body.get(column))
-        found |= set() if name is None else {name}
+        found |= {system_name(body, column)} - {""}
         if len(found) > 1:
             return True
     return False
+
+
+def system_name(metadata: Mapping[str, Any], column: str) -> str:
+    """Return the system that a column of the metadata names, without spaces around it; empty for none."""
+    return (group_name(metadata.get(column)) or "").strip()
 
 
 def column_values(connection: Connection, record: RunRecord, by: str) -> list[Any]:

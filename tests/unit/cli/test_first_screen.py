@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+import shlex
+
 import pytest
 
 from support.answers_to_check import rows_to_check
@@ -54,8 +57,50 @@ def test_a_run_of_several_systems_names_the_system_of_each_row(sgi, tmp_path):
     page = sgi("report", "two", "--format", "md").out
     assert "- `7`: " in page
     assert ", label 0, global\n" in page
+    long = [row | {"method": row["method"] + "-" * 500} for row in rows]
+    path = write_rows(tmp_path / "long.jsonl", [row | {"id": f"{n}"} for n, row in enumerate(long)])
+    sgi("run", str(path), "-m", "grounding", "-q")
+    assert f", label 0, local{'-' * 54}…\n" in sgi("report", "last", "--format", "md").out
+    assert "-" * 61 not in sgi("diagnose", "last", "--cause", "not diagnosed").out
     one = write_rows(tmp_path / "one.jsonl", [row | {"method": "local"} for row in rows_to_check(1)])
     assert "local" not in sgi("run", str(one), "-m", "grounding").out
+
+
+@pytest.mark.parametrize(
+    ("systems", "column"),
+    [
+        (({"method": "a"}, {"method": "b"}), "method"),
+        (({"system": "Be brief.", "method": "a"}, {"system": "Be exact.", "method": "b"}), "system"),
+        (({"method": "a"}, {"method": ""}), ""),
+        (({"method": "a"}, {"method": " a"}), ""),
+        (tuple({"method": f"{number}"} for number in range(27)), ""),
+    ],
+)
+def test_the_printed_command_compares_the_systems(sgi, tmp_path, systems, column):
+    """It is not printed if it would end in an error."""
+    (row,) = [row for row in rows_to_check(1) if row["id"] == "low"]
+    data = write_rows(
+        tmp_path / "systems.jsonl",
+        [row | system | {"id": f"{number}"} for number, system in enumerate(systems)],
+    )
+    err = sgi("run", str(data), "-m", "grounding", "--db", "my runs.db").err
+    commands = re.findall(r"Compare them: sgi (.*)", err)
+    assert [f" --by {column} " in command for command in commands] == [True] * bool(column)
+    for command in commands:
+        assert sgi(*shlex.split(command)).out.startswith("2 systems, 1 question\n")
+
+
+def test_systems_of_different_questions_are_not_compared(sgi, tmp_path):
+    """The next column is tried, such as `method` beside `system` with a prompt for each question."""
+    rows = [
+        row | {"id": f"{method}-{row['id']}", "system": row["question"], "method": method}
+        for row in rows_to_check(2)
+        for method in ("a", "b")
+    ]
+    both = write_rows(tmp_path / "both.jsonl", rows)
+    assert " --by method\n" in sgi("run", str(both), "-m", "grounding").err
+    one = write_rows(tmp_path / "one.jsonl", [row for row in rows if row["method"] == "a"])
+    assert "Compare them" not in sgi("run", str(one), "-m", "grounding").err
 
 
 def test_a_report_lists_no_more_rows_than_are_to_check(sgi, data):

@@ -10,8 +10,7 @@ import numpy as np
 from sgi.engine.review import FINDINGS
 from sgi.reporting.formatting import importance, main_metric
 from sgi.store.evaluations import sample_evaluation, sample_evaluations
-from sgi.store.row_query import group_name
-from sgi.store.scored_runs import system_column
+from sgi.store.scored_runs import system_column, system_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -197,7 +196,7 @@ def lowest_rows(
     column = system_column(database, record) if samples else ""
     if column:
         samples = {
-            name: replace(sample, system=group_name(sample.metadata.get(column)) or "")
+            name: replace(sample, system=system_name(sample.metadata, column))
             for name, sample in samples.items()
         }
     return tuple(
