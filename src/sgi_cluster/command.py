@@ -11,6 +11,7 @@ from sgi.cli.console import print_json, print_lines, progress
 from sgi.cli.run_options import run_options
 from sgi.cli.run_output import database_option, print_columns, report_notes
 from sgi.kernel.errors import UsageError
+from sgi.kernel.short_text import pluralize
 from sgi_cluster.result_folder import import_folder, read_manifest
 
 if TYPE_CHECKING:
@@ -57,4 +58,4 @@ def import_into(folder: Path, database: str | None, *, as_json: bool) -> None:
         print_json({"run": run.id, "rows": run.rows})
         return
     show = f"Show it: sgi show {run.id}{database_option(database)}"
-    print_lines([f"Imported run {run.id}: {run.rows:,} rows.", show])
+    print_lines([f"Imported run {run.id}: {pluralize(run.rows, 'row')}.", show])

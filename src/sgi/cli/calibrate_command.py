@@ -147,7 +147,7 @@ def _replacement_notes(path: Path, calibration: CalibrationFile) -> tuple[str, .
 def _head(calibration: CalibrationFile) -> str:
     counts = (
         f"{calibration.positives:,} grounded, {calibration.negatives:,} not, "
-        f"{calibration.clusters:,} clusters by {calibration.cluster}"
+        f"{pluralize(calibration.clusters, 'cluster')} by {calibration.cluster}"
     )
     flagged = ""
     if calibration.thresholds is not None:

@@ -312,5 +312,5 @@ def usage_line(usage: Usage) -> str:
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} tokens out"
     line = f"Judge requests: {usage.calls:,}{cached}{retries}; {tokens}, {cost}."
     if usage.unanswered:
-        line += f" {usage.unanswered:,} more requests got no reply; the provider may bill them."
+        line += f" {pluralize(usage.unanswered, 'more request')} got no reply; the provider may still bill."
     return line

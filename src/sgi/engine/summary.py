@@ -14,7 +14,7 @@ from sgi.geometry.passages import VERBATIM_ANGLE
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering, DominantCluster
 from sgi.kernel.metric import Status
 from sgi.kernel.registry import metric_name
-from sgi.kernel.short_text import metric_label, short_repr
+from sgi.kernel.short_text import metric_label, pluralize_part, short_repr
 from sgi.stats.auroc_difference import AurocDifference
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
@@ -327,7 +327,5 @@ def ratio_notes(metrics: Iterable[_RatioOrNot]) -> Iterator[str]:
 def verbatim_notes(copies: int, rows: int) -> Iterator[str]:
     """Return how many responses are verbatim copies of a passage, and how SGI scores them."""
     if copies:
-        yield (
-            f"{copies:,} of {rows:,} responses copy a passage verbatim; their SGI is capped at"
-            f" θ(r,c) = {VERBATIM_ANGLE:g} rad."
-        )
+        found = pluralize_part(copies, rows, "response", "copies", "copy")
+        yield f"{found} a passage verbatim, where SGI is capped at θ(r,c) = {VERBATIM_ANGLE:g} rad."

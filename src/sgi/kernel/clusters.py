@@ -140,7 +140,7 @@ class Clustering:
 
         >>> print(*Clustering("doc", without_value=2).notes(9), sep="\n")
         Intervals and tests treat rows with the same 'doc' as one cluster.
-        2 of 9 rows have no value in the column 'doc'; each of them is a cluster of its own.
+        2 of 9 rows have no value in the column 'doc'; such a row is a cluster of its own.
         """
         if self.by == BY_CONTEXTS:
             yield "Intervals and tests treat rows with the same contexts as one cluster."
@@ -150,7 +150,7 @@ class Clustering:
             yield f"Intervals and tests treat rows with the same {self.by!r} as one cluster."
         if self.without_value:
             without = pluralize_part(self.without_value, rows, "row", "has", "have")
-            yield f"{without} no value in the column {self.by!r}; each of them is a cluster of its own."
+            yield f"{without} no value in the column {self.by!r}; such a row is a cluster of its own."
         if self.dominant is not None:
             yield _dominant_note(self.dominant, rows)
 

@@ -148,7 +148,8 @@ def describe_scatter(part: Scatter) -> str:
         f"{up} against {across} over {pluralize(part.rows, 'row')}{ranked}."
         f" {pluralize(part.paraphrases, 'row ranks', 'rows rank')} much higher by {up}"
         " (similar meaning, different words);"
-        f" {part.overlaps:,} rank much higher by {across} (same words, different meaning)."
+        f" {pluralize(part.overlaps, 'ranks', 'rank')} much higher by {across}"
+        " (same words, different meaning)."
     )
 
 

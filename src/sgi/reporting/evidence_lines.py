@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from sgi.kernel.short_text import pluralize
 from sgi.reporting.formatting import beginning
 from sgi.reporting.safe_text import STEERING, escape, one_line
 from sgi.reporting.terminal_style import FAINT, HEADING, WARNING, style_of
@@ -43,7 +44,7 @@ def map_lines(view: MapView) -> Iterator[Text]:
     for number, text in view.unused:
         yield Text(f"Passage {number} supports no sentence: {_shorten(text)}", style=FAINT)
     if view.more_unused:
-        yield Text(f"{view.more_unused:,} more passages support no sentence", style=FAINT)
+        yield Text(_more_unused(view), style=FAINT)
     if view.signals:
         parts = ", ".join(f"{_shorten(name)} {log_odds:+.2f}" for name, log_odds in view.signals)
         yield Text("")
@@ -79,7 +80,7 @@ def _remarks(sentence: SentenceView) -> Iterator[Text]:
         yield _remark(sentence.entailment)
     yield from map(_check, sentence.checks)
     if sentence.more_checks:
-        yield _remark(f"and {sentence.more_checks:,} more facts")
+        yield _remark(f"and {pluralize(sentence.more_checks, 'more fact')}")
     if sentence.reasons:
         yield _remark(f"why: {'; '.join(sentence.reasons)}", WARNING)
 
@@ -118,7 +119,7 @@ def evidence_markdown(view: MapView, *, longest: int) -> Iterator[str]:
             yield f"  - sentence {sentence.number}{verdict}: {_marked(sentence, longest)}"
             yield from (f"    - {_item(check)}" for check in sentence.checks if check.verdict != "supported")
             if sentence.more_checks:
-                yield f"    - and {sentence.more_checks:,} more facts"
+                yield f"    - and {pluralize(sentence.more_checks, 'more fact')}"
             if sentence.reasons:
                 yield f"    - why: {'; '.join(sentence.reasons)}"
     if view.legend:
@@ -126,7 +127,7 @@ def evidence_markdown(view: MapView, *, longest: int) -> Iterator[str]:
     for number, text in view.unused:
         yield f"  - passage {number} supports no sentence: {escape(beginning(text, longest))}"
     if view.more_unused:
-        yield f"  - {view.more_unused:,} more passages support no sentence"
+        yield f"  - {_more_unused(view)}"
 
 
 def _marked(sentence: SentenceView, longest: int) -> str:
@@ -154,3 +155,7 @@ def _item(check: Check) -> str:
         return item
     before, found, after = map(escape, check.quote)
     return f"{item}: “{before}**{found}**{after}”"
+
+
+def _more_unused(view: MapView) -> str:
+    return f"{pluralize(view.more_unused, 'more passage supports', 'more passages support')} no sentence"

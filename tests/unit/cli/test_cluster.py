@@ -85,7 +85,7 @@ def test_rows_without_the_column_are_clusters_of_their_own_and_are_counted(sgi, 
     rows = [row(n) if n else {k: v for k, v in row(n).items() if k != "author"} for n in range(30)]
     (tmp_path / "summaries.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
     result = run(sgi, "--cluster", "author")
-    note = "1 of 30 rows has no value in the column 'author'; each of them is a cluster of its own."
+    note = "1 of 30 rows has no value in the column 'author'; such a row is a cluster of its own."
     assert note in result.err
     assert note in sgi("show", "run").out
     assert sgi("show", "run", "--json").json["summary"]["questions"] == 10
@@ -123,7 +123,7 @@ def answers(tmp_path_factory):
 
 
 def test_the_run_says_how_many_responses_are_copies(sgi, answers, tmp_path):
-    note = "4 of 60 responses copy a passage verbatim; their SGI is capped at θ(r,c) = 0.01 rad."
+    note = "4 of 60 responses copy a passage verbatim, where SGI is capped at θ(r,c) = 0.01 rad."
     assert note in sgi("run", str(answers), "-m", "sgi", "--name", "copies").err
     assert note in sgi("show", "copies").out
     assert note in sgi("show", "copies", "--json").json["notes"]

@@ -124,8 +124,6 @@ def test_wrong_arguments_are_refused_before_a_request(sgi, models, words, text):
 def test_a_run_without_texts_is_refused_before_a_request(sgi, models, words):
     sgi("run", "models.jsonl", "-m", "refusal", "--no-texts", "--name", "hidden", "-q")
     with JudgeServer(replies=longer) as server:
-        result = sgi(
-            "judge", "duel", "hidden", "--by", "model", "--judge", f"openai:m@{server.url}", *words
-        )
+        result = sgi("judge", "duel", "hidden", "--by", "model", "--judge", f"openai:m@{server.url}", *words)
     assert not server.requests
     assert (result.code, "the run hidden stores none" in result.err) == (2, True), result.err

@@ -131,9 +131,9 @@ def test_a_sentence_without_a_mark_that_is_not_supported_has_its_reasons(verdict
 
 def test_what_is_left_out_is_told() -> None:
     many = (sentence(TALL),) * (MAX_SENTENCES + 1)
-    contents = markdown(details(sentences=many, unused=tuple(range(MAX_UNUSED + 2))))
+    contents = markdown(details(sentences=many, unused=tuple(range(MAX_UNUSED + 1))))
     assert contents[1] == f"  - Only the first {MAX_SENTENCES} of {MAX_SENTENCES + 1} sentences are shown."
-    assert contents[-1] == "  - 2 more passages support no sentence"
+    assert contents[-1] == "  - 1 more passage supports no sentence"
 
 
 def test_a_long_sentence_is_cut_and_its_marks_with_it() -> None:
@@ -151,9 +151,9 @@ def test_a_cut_before_a_mark_leaves_no_stars() -> None:
 
 
 def test_facts_beyond_the_most_are_counted() -> None:
-    many = sentence(TALL, checks=tuple(fact(str(number)) for number in range(MAX_CHECKS + 3)))
+    many = sentence(TALL, checks=tuple(fact(str(number)) for number in range(MAX_CHECKS + 1)))
     contents = markdown(details(sentences=(many,), unused=()))
-    assert "    - and 3 more facts" in contents
+    assert "    - and 1 more fact" in contents
 
 
 def test_stars_stand_at_words() -> None:

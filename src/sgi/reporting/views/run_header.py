@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from sgi.kernel.short_text import pluralize_part
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -72,5 +74,5 @@ def unfinished_notes(records: Sequence[RunRecord]) -> Iterator[str]:
     """Return a note on each run that is unfinished: only its scored rows are compared."""
     for record in records:
         if record.scored < record.rows:
-            rows = f"{record.scored:,} of {record.rows:,} rows"
-            yield f"{record.label} is unfinished: only {rows} are compared."
+            rows = pluralize_part(record.scored, record.rows, "row", "is", "are")
+            yield f"{record.label} is unfinished: only {rows} compared."
