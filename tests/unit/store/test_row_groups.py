@@ -12,6 +12,7 @@ from sgi.store.bulk_rows import insert_rows
 from sgi.store.row_query import RowQuery, group_name, row_page
 from sgi.store.run_queries import find_run
 from sgi.store.samples import sample_row
+from sgi.store.scored_runs import system_column
 from support.runs import add_run
 
 JSON = st.recursive(
@@ -80,3 +81,24 @@ def test_a_value_that_is_called_label_is_no_column(database):
     only_sample(database, Sample(id="q1", label=True, metadata={"kind": "label", "in": {"label": 2}}))
     record = find_run(database, "r1")
     assert row_page(database, record, RowQuery(group=("label", "1"))).total == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "column"),
+    [
+        (({"model": "m"}, {"model": "m", "x": 1}, {"model": "M"}), "model"),
+        (({"model": 1}, {"model": 12}), "model"),
+        (({"model": "m"}, {"model": " m"}, {"model": ""}, {"other": {"model": "n"}}), ""),
+        (({"model": "m"}, {"other": {"model": "m"}, "model": "n"}), "model"),
+        (({"model": "m"}, {"other": 'is "model":"m",', "model": "n"}), "model"),
+        (({"model": "\0"}, {"model": "\0"}), ""),
+        (({"system": "s", "method": ["a"]}, {"system": "s", "method": ["a", "b"]}), "method"),
+    ],
+)
+def test_two_names_of_systems_are_found(database, rows, column):
+    with database.writing() as connection:
+        connection.execute(schema.samples.delete())
+        samples = [Sample(id=f"q{number}", metadata=row) for number, row in enumerate(rows)]
+        stored = [sample_row("data of r1", place, sample) for place, sample in enumerate(samples)]
+        insert_rows(connection, schema.samples, stored)
+    assert system_column(database, find_run(database, "r1")) == column
