@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 import secrets
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, cast
 
-import anyio
-
-from sgi.cli.stop_signals import run_until_signal
 from sgi.engine.progress import Advanced, Began, Judged, Started
-from sgi.engine.runner import start_run
 from sgi.io.files import PACKED
 from sgi.io.files import SUFFIXES as READ_SUFFIXES
 from sgi.kernel.durable_files import mark_in_use, remove_unused
@@ -27,11 +22,10 @@ from sgi.store.run_queries import run_usage
 from sgi_web.body_limit import gunzip, too_large_message
 from sgi_web.pages import NotFoundError
 from sgi_web.upload_form import MAX_SECONDS, DataScan, scan_file, shown_text
+from sgi_web.upload_worker import score_upload
 from sgi_web.work_limits import ServerBusyError, Throttle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
     from starlette.requests import Request
@@ -211,7 +205,7 @@ class Uploads:
         if self._site.judge is not None and judged_metrics(options.named_metrics or ()):
             limits = {} if self.budget_left is None else {"max_cost": self.budget_left}
             options = options.model_copy(update={"judge": self._site.judge.model_copy(update=limits)})
-        worker = _SPAWN.Process(target=_work, args=(sender, options), daemon=True)
+        worker = _SPAWN.Process(target=score_upload, args=(sender, options), daemon=True)
         with self._lock, sender:
             if upload.state != "waiting":
                 return None
@@ -227,25 +221,6 @@ class Uploads:
         return worker.exitcode
 
 
-def _work(messages: Connection, options: RunOptions) -> None:
-    """Score an upload in a process of its own; a signal, or the end of the server, interrupts the run."""
-
-    def tell(event: Event) -> None:
-        try:
-            messages.send(event)
-        except OSError as error:  # the server is gone
-            raise KeyboardInterrupt from error
-
-    try:
-        with _in_use(options.rows_file):  # until its run names it, also if the server is gone
-            run_until_signal(lambda: anyio.run(start_run, options, tell))
-    except SgiError as error:
-        messages.send(str(error))
-        sys.exit(1)
-    except KeyboardInterrupt:  # Ctrl-C also reaches the server
-        sys.exit(130)
-
-
 def uploads_of(request: Request) -> Uploads:
     """Return the uploads of the application."""
     return cast("Uploads", request.app.state.uploads)
@@ -258,15 +233,6 @@ def file_name(name_sent: str | None) -> str:
     ('rows.csv', 'passwd', 'the file')
     """
     return PureWindowsPath(name_sent or "").name.strip()[-80:] or "the file"
-
-
-@contextmanager
-def _in_use(path: Path) -> Iterator[None]:
-    """Context manager that locks a file, if it is still there."""
-    with ExitStack() as stack:
-        with suppress(OSError):
-            mark_in_use(stack.enter_context(path.open("rb")).fileno())
-        yield
 
 
 def _create(path: Path) -> IO[bytes]:

@@ -129,6 +129,9 @@ class Pilot:
     _order: Codes = field(init=False, repr=False)
     _rows: Codes = field(init=False, repr=False)
     _starts: Codes = field(init=False, repr=False)
+    _sizes: Codes = field(init=False, repr=False)
+    _exponents: Floats = field(init=False, repr=False)
+    _scale: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         keys = (self.influence,) if self.classes is None else (self.influence, self.classes)
@@ -139,6 +142,9 @@ class Pilot:
         object.__setattr__(self, "_rows", np.argsort(self.clusters, kind="stable"))
         sizes = np.bincount(self.clusters, minlength=len(self.influence))
         object.__setattr__(self, "_starts", np.append(0, np.cumsum(sizes)))
+        object.__setattr__(self, "_sizes", sizes)
+        object.__setattr__(self, "_exponents", self.influence[order])
+        object.__setattr__(self, "_scale", float(np.abs(self._exponents).max()) or 1.0)
 
     @property
     def is_constant(self) -> bool:
@@ -148,7 +154,9 @@ class Pilot:
     @property
     def value(self) -> float:
         """The estimate of the pilot; with weights, of a large sample."""
-        return self.estimate(self._rows if self.weights is None else self._sample(_MAX_MADE, 0.0)[0])
+        if self.weights is None:
+            return self.estimate(self._rows)
+        return self.estimate(self._rows_and_codes(self._choose(_MAX_MADE, 0.0))[0])
 
     def sample(self, count: int, value: float) -> tuple[Codes, Codes]:
         r"""Return row numbers and clusters of a typical sample of ``count`` clusters with this estimate.
@@ -159,34 +167,47 @@ class Pilot:
         Source: Efron (1981), Canadian J. Stat. 9 (exponential tilting).
         """
         low, high = -_MAX_TILT, _MAX_TILT
-        best = self._sample(count, 0.0)
-        least = abs(self.estimate(best[0]) - value)
+        best = self._choose(count, 0.0)
+        least = abs(self._gap(best, value))
+        gaps: dict[bytes, float] = {}  # many tilts choose the same clusters
         if math.isnan(least):
             least = math.inf
         for _ in range(_TILTS):
             if least <= _ROUNDING:
                 break
             middle = (low + high) / 2
-            made = self._sample(count, middle)
-            gap = self.estimate(made[0]) - value
+            chosen = self._choose(count, middle)
+            key = chosen.tobytes()
+            if key not in gaps:
+                gaps[key] = self._gap(chosen, value)
+            gap = gaps[key]
             if abs(gap) < least:
-                best, least = made, abs(gap)
+                best, least = chosen, abs(gap)
             raised = gap < 0 if math.isfinite(gap) else middle < 0
             low, high = (middle, high) if raised else (low, middle)
-        return best
+        return self._rows_and_codes(best)
 
-    def _sample(self, count: int, tilt: float) -> tuple[Codes, Codes]:
-        influence = self.influence[self._order]
-        shares = np.ones(len(influence)) if self.weights is None else self.weights[self._order]
-        weights = shares * np.exp(tilt * influence / (float(np.abs(influence).max()) or 1.0))
+    def _gap(self, chosen: Codes, value: float) -> float:
+        return self.estimate(self._rows_and_codes(chosen)[0]) - value
+
+    def _choose(self, count: int, tilt: float) -> Codes:
+        """Return ``count`` clusters at the quantiles of the clusters with this tilt."""
+        weights = np.exp(tilt * self._exponents / self._scale)
+        if self.weights is not None:
+            weights *= self.weights[self._order]
         if self.classes is not None:
             of_rows = self.classes[self._order]
+            shares = None if self.weights is None else self.weights[self._order]
             weights *= (np.bincount(of_rows, shares) / np.bincount(of_rows, weights))[of_rows]
         edges = np.cumsum(weights)
         places = np.searchsorted(edges, edges[-1] * (np.arange(count) + 0.5) / count)
-        chosen = self._order[places]
-        sizes = self._starts[chosen + 1] - self._starts[chosen]
-        codes = np.repeat(np.arange(count), sizes)
+        chosen: Codes = self._order[places]
+        return chosen
+
+    def _rows_and_codes(self, chosen: Codes) -> tuple[Codes, Codes]:
+        """Return the row numbers of the clusters, and for each row the position of its cluster."""
+        sizes = self._sizes[chosen]
+        codes = np.repeat(np.arange(len(chosen)), sizes)
         within = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return self._rows[np.repeat(self._starts[chosen], sizes) + within], codes
 

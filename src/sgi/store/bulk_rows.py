@@ -155,12 +155,10 @@ def insert_rows(
             connection.exec_driver_sql(f"{head}{values}{tail}", tuple(chain.from_iterable(some)))
 
 
-def upsert(connection: sa.Connection, table: sa.Table, values: Mapping[str, Any], **changed: Any) -> None:
-    """Insert a row; if its key exists, replace its other values. ``changed`` are other new values."""
+def upsert(connection: sa.Connection, table: sa.Table, values: Mapping[str, Any]) -> None:
+    """Insert a row; if its key exists, replace its other values."""
     from sqlalchemy.dialects import postgresql, sqlite
 
     inserted = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table).values(**values)
     others = {name: value for name, value in values.items() if name not in table.primary_key.columns}
-    connection.execute(
-        inserted.on_conflict_do_update(index_elements=table.primary_key, set_=others | changed)
-    )
+    connection.execute(inserted.on_conflict_do_update(index_elements=table.primary_key, set_=others))

@@ -34,6 +34,14 @@ _CLOCKS = {
 }
 
 
+_RENEWAL = (
+    sa.update(schema.leases)
+    .where(schema.leases.c.run == sa.bindparam("of_run"), schema.leases.c.owner == sa.bindparam("of_owner"))
+    .values(expires_at=sa.bindparam("until"))
+)
+"""Built once, since each transaction of a run executes it."""
+
+
 @dataclass(eq=False)
 class Lease:
     """The exclusive right of this process to write a run; ``owner`` is a random token of this lease."""
@@ -75,9 +83,9 @@ class Lease:
 
         Raises StoreError if another process took it over, or the run was deleted.
         """
-        leases = schema.leases
-        later = sa.update(leases).where(leases.c.run == self.run, leases.c.owner == self.owner)
-        if connection.execute(later.values(expires_at=_database_time(connection) + LEASE_SECONDS)).rowcount:
+        until = _database_time(connection) + LEASE_SECONDS
+        values = {"of_run": self.run, "of_owner": self.owner, "until": until}
+        if connection.execute(_RENEWAL, values).rowcount:
             return
         query = sa.select(schema.runs.c.id).where(schema.runs.c.id == self.run)
         if connection.execute(query).first() is None:

@@ -69,6 +69,19 @@ def _further_values(sample: Sample) -> Iterable[Any]:
     return (encode_json(value) if isinstance(value, (list, dict)) else value for value in columns)
 
 
+_FAILED_ANSWERS = sa.delete(schema.answers).where(
+    schema.answers.c.run == sa.bindparam("of_run"),
+    schema.answers.c.position.in_(sa.bindparam("positions", expanding=True)),
+    schema.answers.c.response.is_(None),
+)
+"""Built once, since a run with a target executes it for each answer."""
+
+
+def delete_failed_answers(connection: sa.Connection, run: str, positions: Iterable[int]) -> None:
+    """Delete the failures of the target at these positions of a run."""
+    connection.execute(_FAILED_ANSWERS, {"of_run": run, "positions": list(positions)})
+
+
 def answer_row(run: str, position: int, answer: StoredAnswer) -> tuple[Any, ...]:
     """Convert an answer for the table ``answers``, as values for the driver."""
     response = None if answer.response is None else encode_text(answer.response)

@@ -33,7 +33,7 @@ from sgi.store.bulk_rows import driver_rows, encode_json, encode_text, insert_ro
 from sgi.store.leases import Lease
 from sgi.store.run_names import require_free_name
 from sgi.store.run_queries import metric_ids
-from sgi.store.samples import answer_row, sample_row
+from sgi.store.samples import answer_row, delete_failed_answers, sample_row
 from sgi.store.schema import now
 
 if TYPE_CHECKING:
@@ -55,6 +55,10 @@ Judgements = Mapping[str, "Sequence[_JsonObject | None]"]
 """Judgements as JSON by the metric's canonical string: one entry per row, None for a row without one."""
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_COUNT_CHANGE = sa.text(
+    "INSERT INTO run_changes (run, count) VALUES (:run, 1)"
+    " ON CONFLICT (run) DO UPDATE SET count = run_changes.count + 1"
+)
 _RUN_COLUMNS = ("dataset", "name", "spec", "spec_hash", "signature", "versions", "rejected")
 
 
@@ -162,12 +166,10 @@ class Writer:
 
     def put_answers(self, answers: Mapping[int, StoredAnswer]) -> None:
         """Store answers of the target by position; they replace earlier failures."""
-        table = schema.answers
-        failed = (table.c.run == self.run) & table.c.position.in_(list(answers)) & table.c.response.is_(None)
         with self.database.writing() as connection:
             self.lease.renew(connection)
             count_change(connection, self.run)
-            connection.execute(sa.delete(table).where(failed))
+            delete_failed_answers(connection, self.run, answers)
             try:
                 insert_answers(connection, self.run, answers)
             except IntegrityError as error:
@@ -363,8 +365,7 @@ def update_run(connection: Connection, run: str, **values: Any) -> None:
 
 def count_change(connection: Connection, run: str) -> None:
     """Increment the counter of changes of a run; call it in the transaction that changes the rows."""
-    table = schema.run_changes
-    upsert(connection, table, {"run": run, "count": 1}, count=table.c["count"] + 1)
+    connection.execute(_COUNT_CHANGE, {"run": run})
 
 
 def new_run_id() -> str:
