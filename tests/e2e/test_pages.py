@@ -24,7 +24,6 @@ from support.page_folder import fill, settings_of
 from support.page_judge import KEY, page_judge, page_provider
 from support.pages import ROOT, blocks, first_missing, pages
 from support.provider_server import PROVIDERS, has_client
-from support.python_forks import PythonForks
 
 SHELLS = {"console", "bash"}
 NOT_CODE = {"math", "caddy", "nginx", "groovy", "csv"}
@@ -52,12 +51,6 @@ def wait_for_port(port):
 @pytest.fixture(scope="module")
 def server():
     with CommandServer() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def forks():
-    with PythonForks() as opened:
         yield opened
 
 
@@ -135,8 +128,8 @@ def parse(command, name, *words):
 class Page:
     """A page whose blocks run one after the other in one folder."""
 
-    def __init__(self, path, folder, server, forks, stack):
-        self.folder, self._server, self._forks, self._stack = folder, server, forks, stack
+    def __init__(self, path, folder, server, stack):
+        self.folder, self._server, self._stack = folder, server, stack
         self._environment = environment(folder, server)
         self._sessions = {}
         self._output = None
@@ -227,7 +220,7 @@ class Page:
 
     def _session(self, language):
         if language not in self._sessions:
-            session = BlockSession(language, self.folder, self._environment, self._server, self._forks)
+            session = BlockSession(language, self.folder, self._environment, self._server)
             self._sessions[language] = self._stack.enter_context(session)
         return self._sessions[language]
 
@@ -243,9 +236,9 @@ def page_parameter(path):
 
 
 @pytest.mark.parametrize("path", [*map(page_parameter, pages())])
-def test_the_blocks_run_and_print_what_the_page_shows(path, server, forks, tmp_path):
+def test_the_blocks_run_and_print_what_the_page_shows(path, server, tmp_path):
     with ExitStack() as stack:
-        page = Page(path, tmp_path, server, forks, stack)
+        page = Page(path, tmp_path, server, stack)
         for block in blocks(path):
             page.run(block)
 

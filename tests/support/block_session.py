@@ -3,15 +3,14 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Self
 
 from support.command_server import CommandServer
-from support.python_forks import PythonForks
 
 _END = "-- end of the block:"
 _PYTHON = f"""
@@ -34,17 +33,19 @@ class BlockSession:
     """A shell or a Python that executes blocks in a folder; its state lasts from block to block."""
 
     def __init__(
-        self,
-        language: str,
-        folder: Path,
-        environment: Mapping[str, str],
-        server: CommandServer,
-        forks: PythonForks,
+        self, language: str, folder: Path, environment: Mapping[str, str], server: CommandServer
     ) -> None:
         self._is_shell = language == "console"
         self._server = server
-        self._process = (
-            _shell(folder, environment) if self._is_shell else forks.start(_PYTHON, folder, environment)
+        self._process = subprocess.Popen(
+            ["bash"] if self._is_shell else [sys.executable, "-u", "-c", _PYTHON],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,  # so that its end also ends the servers that it started
         )
 
     def __enter__(self) -> Self:
@@ -52,14 +53,7 @@ class BlockSession:
 
     def __exit__(self, *_: object) -> None:
         self._kill()
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        with suppress(BrokenPipeError):
-            self._process.stdin.close()
-        self._process.stdout.read()  # until all its processes have ended
-        self._process.stdout.close()
-        if isinstance(self._process, subprocess.Popen):
-            self._process.wait()
+        self._process.communicate()
 
     def run(self, text: str, *, limit: float = 120.0) -> tuple[int, str]:
         """Execute a block; return its exit code and what it printed, errors among it."""
@@ -92,16 +86,3 @@ class BlockSession:
 
     def _kill(self) -> None:
         os.killpg(self._process.pid, signal.SIGKILL)
-
-
-def _shell(folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        ["bash"],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,  # so that its end also ends the servers that it started
-    )
