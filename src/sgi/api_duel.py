@@ -62,10 +62,7 @@ def duel(
     from sgi.analysis.duel.duel import duel as ask_about_all
     from sgi.engine.open_resources import given_options, open_judge
 
-    if aa < 0:
-        raise UsageError(f"aa must be 0 or more, not {aa}.")
-    criteria_named(on)  # before the runs are read
-    systems = _systems(runs, by, allow_different=allow_different, cluster=cluster, db=db)
+    systems = _systems(runs, by, on, aa, allow_different=allow_different, cluster=cluster, db=db)
     options = given_options({"judge": judge, "cache": cache}, source="sgi.duel")
 
     async def ask() -> Duel:
@@ -100,22 +97,32 @@ def plan_duel(
     from sgi.analysis.duel.duel import estimate_duel
     from sgi.engine.open_resources import given_options
 
-    criteria = criteria_named(on)
-    systems = _systems(runs, by, allow_different=allow_different, cluster=cluster, db=db)
+    systems = _systems(runs, by, on, aa, allow_different=allow_different, cluster=cluster, db=db)
     options = given_options({"judge": judge, "cache": cache}, source="sgi.duel")
     if options.judge is None:
         raise UsageError("A judge is needed, and none is named.", hint="Name one, as in openai:gpt-4o-mini.")
     usage = run_outside_loop(
         partial(estimate_duel, systems, options.judge, on=on, aa=aa, cache=options.cache)
     )
-    names = tuple(one.name for one in criteria)
+    names = tuple(one.name for one in criteria_named(on))
     return DuelPlan(systems.names, systems.unit, len(systems.clusters), names, usage)
 
 
 def _systems(
-    runs: Sequence[RunLike], by: str | None, *, allow_different: bool, cluster: str | None, db: Db
+    runs: Sequence[RunLike],
+    by: str | None,
+    on: Sequence[str],
+    aa: int,
+    *,
+    allow_different: bool,
+    cluster: str | None,
+    db: Db,
 ) -> Systems:
+    """Return the systems of the runs; wrong criteria and a wrong ``aa`` are errors before a run is read."""
     from sgi.analysis.systems import compared_systems
 
+    if aa < 0:
+        raise UsageError(f"aa must be 0 or more, not {aa}.")
+    criteria_named(on)
     scored = [given_run(run, cluster, db) for run in runs]
     return compared_systems(scored, by, allow_different=allow_different)
