@@ -34,12 +34,8 @@ class Service(environment.Service):
 
         It follows no redirects, which would send texts to another service, and limits the size of replies.
         """
+        from httpx2 import create_ssl_context
         from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAsyncHttpxClient
-
-        try:
-            from httpx2 import create_ssl_context
-        except ImportError:  # before openai 3
-            from httpx import create_ssl_context
 
         from sgi.models.embedder.bounded_reply import HEADERS, limit_replies
 
