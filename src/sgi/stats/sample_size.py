@@ -193,11 +193,11 @@ class Pilot:
     def _choose(self, count: int, tilt: float) -> Codes:
         """Return ``count`` clusters at the quantiles of the clusters with this tilt."""
         weights = np.exp(tilt * self._exponents / self._scale)
-        if self.weights is not None:
-            weights *= self.weights[self._order]
+        shares = None if self.weights is None else self.weights[self._order]
+        if shares is not None:
+            weights *= shares
         if self.classes is not None:
             of_rows = self.classes[self._order]
-            shares = None if self.weights is None else self.weights[self._order]
             weights *= (np.bincount(of_rows, shares) / np.bincount(of_rows, weights))[of_rows]
         edges = np.cumsum(weights)
         places = np.searchsorted(edges, edges[-1] * (np.arange(count) + 0.5) / count)
