@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.cli.console import one_line, print_lines
 from sgi.kernel.errors import SgiError
+from sgi.kernel.short_text import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,9 +121,8 @@ def _runs_lines() -> Iterator[str]:
     if not runs:
         return
     newest = runs[0]
-    plural = "s" if count > 1 else ""
     state = "finished" if newest.finished else "not finished"
-    yield f"{count:,} run{plural} in {one_line(shown)}; the newest is {one_line(newest.label)} ({state})."
+    yield f"{pluralize(count, 'run')} in {one_line(shown)}; the newest is {one_line(newest.label)} ({state})."
     yield from _commands(*_run_commands(runs))
     yield ""
 

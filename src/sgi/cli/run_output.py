@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
+_UPPER_LIMITS = "rows that the cascade accepts as supported need no judge, so these numbers are upper limits"
+
 
 def print_columns(listener: Listener) -> Listener:
     """Return a listener that also prints which columns are used, as soon as that is known."""
@@ -67,9 +69,6 @@ def print_plan(options: RunOptions, *, quiet: bool, as_json: bool) -> None:
         return
     facts["columns"] = plan.columns.line().removeprefix("Columns: ")
     print_facts(facts)
-
-
-_UPPER_LIMITS = "rows that the cascade accepts as supported need no judge, so these numbers are upper limits"
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from sgi.kernel.short_text import pluralize
 from sgi.reporting.charts import COLOURS, GREY, quantitative
 from sgi.reporting.descriptions import short
 from sgi.reporting.formatting import (
@@ -42,10 +43,10 @@ def trend_finding(trend: Trend) -> str:
     if not trend.changes:
         searched = runs - trend.not_searched
         of = "" if searched == runs else f" of {runs:,}"
-        found = f"No change of {name} was found in {searched:,}{of} {'run' if runs == 1 else 'runs'}"
+        found = f"No change of {name} was found in {searched:,}{of} runs"
         return (found if searched else f"No run was searched for a change of {name}") + end
     more = len(trend.changes) - 1
-    earlier = f"; {more} earlier change{'s' if more > 1 else ''}" if more else ""
+    earlier = f"; {pluralize(more, 'earlier change')}" if more else ""
     return f"{name} {change_text(trend.changes[-1])}{earlier}{end}"
 
 
