@@ -116,8 +116,7 @@ def test_a_signal_that_meets_the_making_of_a_class(tmp_path, sent, code):
     assert (process.returncode, err) == (code, "")
 
 
-def test_an_error_of_the_clean_up_after_a_signal_is_shown(tmp_path):
-    failing = """
+CLEAN_UP_AFTER_A_SIGNAL = """
 import os, signal
 from sgi.cli.stop_signals import run_until_signal
 
@@ -129,14 +128,7 @@ def command():
 
 run_until_signal(command)
 """
-    process = command(tmp_path, "-c", failing)
-    _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1
-    assert "ValueError: the disk is full" in err
-
-
-def test_an_error_that_is_its_own_cause_is_shown(tmp_path):
-    failing = """
+ITS_OWN_CAUSE = """
 from sgi.cli.stop_signals import run_until_signal
 
 def command():
@@ -145,6 +137,10 @@ def command():
 
 run_until_signal(command)
 """
+
+
+@pytest.mark.parametrize("failing", [CLEAN_UP_AFTER_A_SIGNAL, ITS_OWN_CAUSE])
+def test_an_error_is_shown(tmp_path, failing):
     process = command(tmp_path, "-c", failing)
     _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
